@@ -42,15 +42,11 @@ export async function startAlone(directory) {
 }
 
 /** Three NATS servers, and collectors that are not started. */
-async function prepareCluster(directory, names, partitions) {
+async function prepareCluster(directory, names) {
   mkdirSync(join(directory, "nats"), { recursive: true });
-  const nats = await startNatsCluster({
-    directory: join(directory, "nats"),
-    maxStore: `${8 * partitions}GB`,
-  });
+  const nats = await startNatsCluster({ directory: join(directory, "nats"), maxStore: "8GB" });
   const env = {
     ...ENVIRONMENT,
-    SLUICE_CLUSTER_PARTITIONS: String(partitions),
     SLUICE_CLUSTER_SERVERS: nats.urls.join(","),
     SLUICE_CLUSTER_MONITORS: nats.monitors.join(","),
   };
@@ -89,36 +85,14 @@ const readyMembers = ({ members }) =>
 
 /** Three collectors on three NATS servers. */
 export async function startCluster(directory) {
-  const { collectors, servers, until, close } = await prepareCluster(directory, NAMES, 1);
+  const { collectors, servers, until, close } = await prepareCluster(directory, NAMES);
   await Promise.all(collectors.map((collector) => collector.start()));
   /** Resolves with the owner and the followers when all of them are ready. */
   const whole = () =>
     until((view) => {
-      const [partition] = view.partitions;
-      const owner = collectors.find(({ node }) => node === partition?.owner);
-      if (readyMembers(view).length === NAMES.length && partition.phase === "leading" && owner !== undefined)
+      const owner = collectors.find(({ node }) => node === view.owner?.node);
+      if (readyMembers(view).length === NAMES.length && view.owner?.phase === "leading")
         return { owner, followers: collectors.filter((one) => one !== owner) };
     });
   return { ...(await whole()), servers, whole, close };
-}
-
-/** One collector that owns all of several partitions. `addSecond` starts another one, and resolves when each owns half of them. */
-export async function startPartitions(directory, partitions) {
-  const cluster = await prepareCluster(directory, NAMES.slice(0, 2), partitions);
-  const [first, second] = cluster.collectors;
-  const share = (count) =>
-    cluster.until((view) => {
-      const isLed = view.partitions.every(({ phase }) => phase === "leading");
-      const owned = view.partitions.filter(({ owner }) => owner === first.node).length;
-      return isLed && owned === partitions / count && readyMembers(view).length === count ? owned : undefined;
-    });
-  await first.start();
-  await share(1);
-  return {
-    ...{ first, second, servers: cluster.servers, close: cluster.close },
-    async addSecond() {
-      await second.start();
-      await share(2);
-    },
-  };
 }

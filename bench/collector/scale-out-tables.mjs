@@ -1,7 +1,6 @@
-/** What `scale-out.bench.mjs` measured, as figures and as the tables of docs/guide/scale-out.md and docs/guide/partitions.md. */
+/** What `scale-out.bench.mjs` measured, as figures and as the table of docs/guide/scale-out.md. */
 import { combineRounds } from "../figures.mjs";
 import { measuredText } from "../guide.mjs";
-import { ANSWERS_AFTER_MS, CONCURRENCY } from "./measure-partitions.mjs";
 
 const KINDS = {
   client: "client",
@@ -39,40 +38,6 @@ export function figuresOf({ one, three, took, rate, latencyRate }) {
   ];
 }
 
-const SLOW = `delivered to a receiver that answers after ${ANSWERS_AFTER_MS} ms, concurrency ${CONCURRENCY}`;
-
-/** The figures of four partitions, of one round. */
-export function partitionFigures({ slow, whole, spread }) {
-  const spreading = (name, unit, read) => ({
-    ...{ name, unit, ours: read(spread), peer: read(whole) },
-    peerName: "a source of one partition",
-  });
-  return [
-    { name: SLOW, unit: "messages/s", ours: slow.two, peer: slow.one, peerName: "one collector for all" },
-    spreading("accepted by two collectors, spread or not", "messages/s", (of) => of.perSecond),
-    spreading("CPU a message, spread or not: client", "µs", (of) => of.cpu.client),
-    spreading("CPU a message, spread or not: two collectors", "µs", (of) => of.cpu.collectors),
-    spreading("CPU a message, spread or not: three NATS servers", "µs", (of) => of.cpu.servers),
-  ];
-}
-
-/** Compares the partitions' figures with those of `peerName`. */
-function partitionTable(figures, what, peerName, name) {
-  return [
-    `| ${what} | ${peerName} | ${name} | ratio |`,
-    "| --- | --- | --- | --- |",
-    ...figures.filter((figure) => figure.peerName === peerName).map(row),
-  ];
-}
-
-function partitionLines(figures) {
-  return [
-    ...partitionTable(figures, "four partitions", "one collector for all", "two collectors"),
-    "",
-    ...partitionTable(figures, "four partitions", "a source of one partition", "a source spread over four"),
-  ];
-}
-
 function number(value) {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -83,21 +48,13 @@ function row({ name, unit, ours, peer, ratio }) {
   return `| ${name} | ${alone} | ${number(ours)} ${unit} | ${ratio === undefined ? "" : ratio.toFixed(2)} |`;
 }
 
-const isOfPartitions = ({ peerName }) => peerName !== undefined && peerName !== "one collector";
-
-/** All figures, and the table of one partition. `load` is that of before the start. */
+/** All figures, and their table. `load` is that of before the start. */
 export function tables(rounds, measured) {
   const figures = combineRounds(rounds);
   const text = [
     "| what | one collector | cluster | ratio |",
     "| --- | --- | --- | --- |",
-    ...figures.filter((one) => !isOfPartitions(one)).map(row),
+    ...figures.map(row),
   ];
   return { figures, text: measuredText(text, measured) };
-}
-
-/** The tables of partitions, and with `--only partitions` all figures. */
-export function partitionTables(rounds, measured) {
-  const figures = combineRounds(rounds);
-  return { figures, text: measuredText(partitionLines(figures), measured) };
 }

@@ -3,7 +3,7 @@
  * Load, receiver, collectors and servers share its cores, so that rates are those of this machine; CPU per message is what to compute with.
  *
  *   npm run nats:install
- *   npm run build && node bench/collector/scale-out.bench.mjs [--seconds 4] [--rate 8000] [--takeovers 3] [--rounds 3] [--only partitions] [--write]
+ *   npm run build && node bench/collector/scale-out.bench.mjs [--seconds 4] [--rate 8000] [--takeovers 3] [--rounds 3] [--write]
  *
  * - Accepted: batches of 100 from 16 connections, as fast as they are answered, without a destination. "Through a follower": the same,
  *   sent to a process that passes it on.
@@ -11,12 +11,10 @@
  * - End to end: batches of 100 at a rate, to one webhook that answers at once; messages a second from the first request to the last
  *   receipt. It is below the rate if the collectors cannot keep up.
  * - Takeover: the longest time without a 200 for clients of the other processes.
- * - Partitions: four of them, owned by one collector, then by two. What a receiver gets that answers after 200 ms, so that time and not
- *   CPU is the limit; and what two collectors accept for a source of one partition and for one that is spread over all four.
  *
  * CPU: of all processes of a kind until they are idle, without what they use when they have nothing to do.
  *
- * Prints the tables of docs/guide/scale-out.md and docs/guide/partitions.md; `--write` puts them there.
+ * Prints the table of docs/guide/scale-out.md; `--write` puts it there.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -29,9 +27,8 @@ import { writeIntoGuide } from "../guide.mjs";
 import { callApi, startAlone, startCluster, urlOf } from "./bench-cluster.mjs";
 import { accept, EVENTS, withCpu } from "./cluster-load.mjs";
 import { forked } from "./forked.mjs";
-import { measurePartitions } from "./measure-partitions.mjs";
 import { runLoad } from "./run-load.mjs";
-import { figuresOf, partitionFigures, partitionTables, tables } from "./scale-out-tables.mjs";
+import { figuresOf, tables } from "./scale-out-tables.mjs";
 import { takeoverMs } from "./takeover.mjs";
 
 const { values } = parseArgs({
@@ -40,14 +37,9 @@ const { values } = parseArgs({
     rate: { type: "string", default: "8000" },
     takeovers: { type: "string", default: "3" },
     rounds: { type: "string", default: "3" },
-    only: { type: "string" },
     write: { type: "boolean", default: false },
   },
 });
-if (values.only !== undefined && (values.only !== "partitions" || values.write)) {
-  process.stderr.write("scale-out: --only takes partitions, and prints its table only: leave out --write\n");
-  process.exit(2);
-}
 const SECONDS = Number(values.seconds);
 const RATE = Number(values.rate);
 const LATENCY_RATE = 2_000;
@@ -81,7 +73,7 @@ const kindsOf = ({ owner, followers, servers }) => ({
   ...(servers.length === 0 ? {} : { followers, servers }),
 });
 
-/** Everything but takeovers and partitions. */
+/** Everything but takeovers. */
 async function measure(target) {
   const kinds = kindsOf(target);
   const url = urlOf(target.owner);
@@ -139,8 +131,6 @@ async function takeovers(cluster) {
 
 async function round(directory) {
   mkdirSync(directory);
-  const partitions = await measurePartitions(join(directory, "partitions"), receiver, SECONDS);
-  if (values.only !== undefined) return partitionFigures(partitions);
   const alone = await startAlone(directory);
   const one = await measure(alone);
   await alone.close();
@@ -149,10 +139,7 @@ async function round(directory) {
   const took = await takeovers(cluster);
   await cluster.close();
   rmSync(directory, { recursive: true });
-  return [
-    ...figuresOf({ one, three, took, rate: RATE, latencyRate: LATENCY_RATE }),
-    ...partitionFigures(partitions),
-  ];
+  return figuresOf({ one, three, took, rate: RATE, latencyRate: LATENCY_RATE });
 }
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-scale-out-"));
@@ -166,15 +153,8 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 const count = (number, what) => `${number} ${what}${number === "1" ? "" : "s"}`;
-const takenOver = values.only === undefined ? ` and ${count(values.takeovers, "takeover")} of each kind` : "";
-const conditions = `Medians of ${count(values.rounds, "round")}, with loads of ${values.seconds} s${takenOver}.`;
-const measured = { load, conditions };
-const ofPartitions = partitionTables(rounds, measured);
-const { figures, text } =
-  values.only === undefined ? tables(rounds, measured) : { ...ofPartitions, text: "" };
-console.log(`${text}\n${ofPartitions.text}`);
+const conditions = `Medians of ${count(values.rounds, "round")}, with loads of ${values.seconds} s and ${count(values.takeovers, "takeover")} of each kind.`;
+const { figures, text } = tables(rounds, { load, conditions });
+console.log(text);
 reportFigures(figures);
-if (values.write) {
-  writeIntoGuide("scale-out", text);
-  writeIntoGuide("partitions", ofPartitions.text);
-}
+if (values.write) writeIntoGuide("scale-out", text);

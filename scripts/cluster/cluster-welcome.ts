@@ -7,16 +7,11 @@ export interface ListedProcess {
   readonly pid: number | undefined;
 }
 
-export interface StartedCluster {
-  readonly processes: readonly ListedProcess[];
-  readonly partitions: number;
-}
-
 /** What `npm run cluster` prints when it is ready: what `npm start` prints, and the processes. */
 export function clusterWelcome(
   ready: Parameters<typeof welcome>[0],
   directory: string,
-  { processes, partitions }: StartedCluster,
+  processes: readonly ListedProcess[],
   style: Style,
 ): string {
   const lines = processes.map(({ name, address, pid }) => `    ${name} ${address} process ${pid}\n`);
@@ -25,9 +20,6 @@ export function clusterWelcome(
     `  ${style.bold("Processes")}  ${style.dim("kill one to see another take over")}\n\n`,
     ...lines,
     `\n  ${style.dim("If you used another collector in this folder before, run the `export` lines before `npx sluice`.")}\n`,
-    partitions === 1
-      ? ""
-      : `\n  ${style.bold("Partitions")}  ${partitions}, shared by the collectors. The source is spread over them\n`,
     `\n  ${style.dim("`npx sluice cluster status` shows who does the work, and so does the page Cluster of the dashboard.")}\n\n`,
   ].join("");
 }

@@ -1,16 +1,16 @@
 interface Cluster {
-  readonly partitions: readonly { readonly phase?: string }[];
+  readonly owner?: { readonly phase: string };
 }
 
-/** Whether every partition has an owner, so that requests are answered. */
+/** Whether there is an owner, so that requests are answered. */
 export async function isServing(url: string, adminToken: string): Promise<boolean> {
   try {
     if (!(await fetch(`${url}/readyz`)).ok) return false;
     const headers = { authorization: `Bearer ${adminToken}` };
     const answer = await fetch(`${url}/api/v1/cluster`, { headers });
     if (!answer.ok) return false;
-    const { partitions } = (await answer.json()) as Cluster;
-    return partitions.every(({ phase }) => phase === "leading");
+    const { owner } = (await answer.json()) as Cluster;
+    return owner?.phase === "leading";
   } catch {
     return false;
   }
@@ -21,11 +21,10 @@ interface Source {
   readonly writeKeys: readonly { readonly key: string }[];
 }
 
-/** The oldest source, or a new one, which is spread over all partitions. */
+/** The oldest source, or a new one. */
 export async function firstSource(
   url: string,
   adminToken: string,
-  partitions: number,
 ): Promise<{ readonly sourceId: string; readonly writeKey: string }> {
   const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" };
   const call = async (init: RequestInit): Promise<unknown> => {
@@ -39,7 +38,7 @@ export async function firstSource(
     items.find(({ writeKeys }) => writeKeys.length > 0) ??
     ((await call({
       method: "POST",
-      body: JSON.stringify(partitions === 1 ? { name: "My app" } : { name: "My app", partitions }),
+      body: JSON.stringify({ name: "My app" }),
     })) as Source);
   return { sourceId: source.id, writeKey: source.writeKeys[0]?.key ?? "" };
 }

@@ -3,10 +3,7 @@
  * Data stays in `.sluice/cluster`, so that the next start continues. To see a takeover, kill one of the processes that it lists: it is
  * started again after some seconds.
  *
- *   npm run cluster -- [--port 8787] [--data-dir .sluice/cluster] [--partitions 1] [--json] [--help]
- *
- * With `--partitions 4`, the collectors share four partitions, and the first source is spread over them. The number is fixed when the data
- * folder is made.
+ *   npm run cluster -- [--port 8787] [--data-dir .sluice/cluster] [--json] [--help]
  *
  * `--json` prints one line when it is ready, as `sluice dev --json` does, with the processes.
  */
@@ -19,12 +16,11 @@ import { clusterWelcome } from "./cluster-welcome.ts";
 import { type CollectorProcess, collectorProcess } from "./collector-process.ts";
 import { firstSource, isServing } from "./first-source.ts";
 import { assertUnused, lockFolder } from "./folder-lock.ts";
-import { keptPartitions, notePartitions } from "./kept-partitions.ts";
 import { keptSecrets } from "./kept-secrets.ts";
 import { makeFolder } from "./make-folder.ts";
 import { readOptions, USAGE } from "./read-options.ts";
 
-const read = readOptions(process.argv.slice(2), process.env);
+const read = readOptions(process.argv.slice(2));
 if (read.kind === "help") {
   process.stdout.write(USAGE);
   process.exit(0);
@@ -42,7 +38,6 @@ const server = findNatsServer();
 if (server.kind === "missing") exitWith(`A cluster ${server.reason}`);
 // Whatever can be refused is refused before anything is written.
 orExit(() => assertUnused(directory));
-const partitions = orExit(() => keptPartitions(directory, options.partitions), 2);
 const collectors: CollectorProcess[] = [];
 const balancer = await startBalancer(options.port, () => collectors.map(({ port }) => port)).catch(
   (error: NodeJS.ErrnoException) =>
@@ -50,12 +45,9 @@ const balancer = await startBalancer(options.port, () => collectors.map(({ port 
 );
 for (const folder of [directory, join(directory, "nats")]) orExit(() => makeFolder(folder), 2);
 const lock = orExit(() => lockFolder(directory));
-const secrets = orExit(() => {
-  notePartitions(directory, partitions);
-  return keptSecrets(directory);
-});
+const secrets = orExit(() => keptSecrets(directory));
 const url = `http://127.0.0.1:${balancer.port}`;
-const nats = await startNatsCluster({ directory: join(directory, "nats"), maxStore: `${8 * partitions}GB` });
+const nats = await startNatsCluster({ directory: join(directory, "nats"), maxStore: "8GB" });
 const noteServers = (): void => lock.note(nats.nodes.map(({ pid }) => pid));
 noteServers();
 for (const node of NAMES)
@@ -72,7 +64,6 @@ for (const node of NAMES)
         SLUICE_CLUSTER_SERVERS: nats.urls.join(","),
         SLUICE_CLUSTER_MONITORS: nats.monitors.join(","),
         SLUICE_CLUSTER_NODE: node,
-        SLUICE_CLUSTER_PARTITIONS: String(partitions),
       },
     }),
   );
@@ -135,7 +126,7 @@ async function keepRunning(
 try {
   await Promise.all(collectors.map((collector) => collector.start()));
   while (!(await isServing(url, secrets.adminToken))) await pause(200);
-  const source = await firstSource(url, secrets.adminToken, partitions);
+  const source = await firstSource(url, secrets.adminToken);
   const dashboardUrl = `${url}/#token=${encodeURIComponent(secrets.adminToken)}`;
   const style = styleFor(process.env, process.stdout.isTTY === true);
   const ready = { url, dashboardUrl, adminToken: secrets.adminToken, ...source };
@@ -148,7 +139,7 @@ try {
     })),
   ];
   if (options.json) process.stdout.write(`${JSON.stringify({ ...ready, processes })}\n`);
-  else say(clusterWelcome(ready, directory, { processes, partitions }, style));
+  else say(clusterWelcome(ready, directory, processes, style));
 } catch (error) {
   // Stopping ends what has not started yet.
   if (!isStopping) process.stderr.write(`${error instanceof Error ? error.message : error}\n`);

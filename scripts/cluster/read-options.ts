@@ -6,18 +6,15 @@ export const USAGE = `Usage: npm run cluster -- [options]
 Start three NATS servers and three collectors on this machine, behind one address.
 
 Options:
-  --port <number>        where it listens (default: 8787; 0: any free port)
-  --data-dir <folder>    where everything is kept (default: .sluice/cluster)
-  --partitions <number>  1 to 16, fixed when the folder is made (default: 1)
-  --json                 print one line when it is ready
-  --help                 print this
+  --port <number>      where it listens (default: 8787; 0: any free port)
+  --data-dir <folder>  where everything is kept (default: .sluice/cluster)
+  --json               print one line when it is ready
+  --help               print this
 `;
 
 export interface ClusterOptions {
   readonly port: number;
   readonly directory: string;
-  /** As text. Undefined: those of the folder, or one. */
-  readonly partitions: string | undefined;
   readonly json: boolean;
 }
 
@@ -26,17 +23,13 @@ export type ReadOptions =
   | { readonly kind: "help" }
   | { readonly kind: "wrong"; readonly reason: string };
 
-export function readOptions(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): ReadOptions {
+export function readOptions(args: readonly string[]): ReadOptions {
   try {
     const { values } = parseArgs({
       args: [...args],
       options: {
         port: { type: "string", default: "8787" },
         "data-dir": { type: "string", default: ".sluice/cluster" },
-        partitions: { type: "string" },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -45,8 +38,7 @@ export function readOptions(
     const port = Number(values.port);
     if (values.port === "" || !Number.isInteger(port) || port < 0 || port > 65_535)
       return { kind: "wrong", reason: `--port must be an integer from 0 to 65535, got ${values.port}` };
-    const partitions = values.partitions ?? env.SLUICE_CLUSTER_PARTITIONS;
-    const options = { port, directory: resolve(values["data-dir"]), partitions, json: values.json };
+    const options = { port, directory: resolve(values["data-dir"]), json: values.json };
     return { kind: "run", options };
   } catch (error) {
     // Node.js adds how to write what looks like an option.

@@ -21,16 +21,12 @@ export interface Interruption {
   readonly atMs: number;
   /** When it ran again. Until then, the receiver reads what it had sent before. */
   overMs: number;
-  /** Concerns the messages of this partition only. Absent: all. */
-  readonly partition?: number;
 }
 
 /** Numbered messages of one SDK process. Message `n` has the id `RUN-n`. */
 export interface Run {
   readonly name: string;
   readonly users: number;
-  /** Of a cluster, where its source lives. */
-  readonly partition: number;
   /** Every message with a smaller number was passed to the SDK. */
   tracked: number;
   /**
@@ -55,8 +51,8 @@ export class Ledger {
   /** What the receiver found wrong with requests, such as a signature. */
   readonly differences: string[] = [];
 
-  open(name: string, users: number, partition = 0): Run {
-    const run: Run = { name, users, partition, tracked: 0, state: "running", keptBelow: 0 };
+  open(name: string, users: number): Run {
+    const run: Run = { name, users, tracked: 0, state: "running", keptBelow: 0 };
     this.runs.set(name, run);
     return run;
   }

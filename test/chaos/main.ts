@@ -20,7 +20,6 @@ const { values } = parseArgs({
     only: { type: "string" },
     store: { type: "string" },
     seed: { type: "string" },
-    partitions: { type: "string", default: "1" },
     json: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
     short: { type: "boolean", default: false },
@@ -33,11 +32,6 @@ const rounds = Number(values.rounds);
 const seed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed);
 if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1 || !Number.isInteger(seed)) {
   console.error(`chaos: --rounds and --seed are integers, and --only is one of ${known.join(", ")}`);
-  process.exit(2);
-}
-const partitions = Number(values.partitions);
-if (!Number.isInteger(partitions) || partitions < 1 || partitions > 16) {
-  console.error(`chaos: --partitions is ${values.partitions}; it must be an integer from 1 to 16`);
   process.exit(2);
 }
 if (!STORES.includes(values.store ?? "embedded")) {
@@ -110,7 +104,7 @@ if (!isCutShort && wantsCluster && clusterTroubles.length > 0) {
 async function playCluster(): Promise<void> {
   try {
     const played = await runCluster({
-      ...{ troubles: clusterTroubles, rounds, seed, isShort: values.short, partitions },
+      ...{ troubles: clusterTroubles, rounds, seed, isShort: values.short },
       onWorld(opened) {
         world = opened;
       },
@@ -151,7 +145,7 @@ async function finish(): Promise<void> {
   if (isBroken) console.error(`A promise was broken. Repeat it with --seed ${seed}.`);
   else if (values.write)
     await writePage(tables(), {
-      ...{ seed, rounds, isShort: values.short, store: values.store, partitions, isCutShort },
+      ...{ seed, rounds, isShort: values.short, store: values.store, isCutShort },
     });
 }
 

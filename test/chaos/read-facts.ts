@@ -15,14 +15,13 @@ const CALM_WITHIN_MS = 120_000;
 
 /** The collector, or the cluster, that is asked. */
 export interface Witness {
-  /** One for each partition. */
   readonly sourceIds: readonly string[];
   readonly hasAudience: boolean;
   readonly destinationIds: ReadonlyMap<string, DestinationName>;
   readonly isFirstProcess: boolean;
   readonly ledger: Ledger;
   api<T>(method: string, path: string): Promise<T>;
-  /** The texts of `/metrics` of the processes that own partitions. */
+  /** The text of `/metrics` of the collector that does the work. */
   metrics(): Promise<string>;
 }
 
@@ -166,19 +165,16 @@ async function pages<T>(world: Witness, path: string): Promise<T[]> {
   }
 }
 
-/** Values by series, as in `name{label="…"}`. Those of all partitions are added up. */
+/** Values by series, as in `name{label="…"}`. */
 async function readMetrics(world: Witness): Promise<Map<string, number>> {
   const text = await world.metrics();
   const sums = new Map<string, number>();
   for (const line of text.split("\n").filter((one) => one.startsWith("sluice_"))) {
     const at = line.lastIndexOf(" ");
-    const series = line.slice(0, at).replace(/\{partition="\d+"(?:,|\})/, withoutPartition);
-    sums.set(series, (sums.get(series) ?? 0) + Number(line.slice(at + 1)));
+    sums.set(line.slice(0, at), Number(line.slice(at + 1)));
   }
   return sums;
 }
-
-const withoutPartition = (label: string): string => (label.endsWith(",") ? "{" : "");
 
 function endedOf(world: Witness, metrics: ReadonlyMap<string, number>): Map<string, number> {
   const ended = new Map<string, number>();

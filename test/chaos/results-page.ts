@@ -25,7 +25,6 @@ export interface PlayedRun {
   /** As in `--store`. Undefined: all of them. */
   readonly store: string | undefined;
   /** Of the cluster. */
-  readonly partitions: number;
   /** It ended before it had played all rounds. */
   readonly isCutShort: boolean;
   /** As in `2026-11-23`. */
@@ -52,8 +51,7 @@ function captionOf(run: PlayedRun, mark: (typeof MARKS)[number]): string {
   const { rounds, seed, isShort, isCutShort, date, machine } = run;
   const isCluster = mark === "cluster table";
   const store = isCluster ? "replicated" : run.store;
-  const divided = isCluster && run.partitions > 1 ? ` --partitions ${run.partitions}` : "";
-  const chosen = store === undefined ? "" : ` --store ${store}${divided}`;
+  const chosen = store === undefined ? "" : ` --store ${store}`;
   const short = isShort ? " --short" : "";
   return [
     `Made with \`npm run chaos --${chosen} --rounds ${rounds} --seed ${seed}${short}\` on ${date}:`,

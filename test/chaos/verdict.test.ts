@@ -168,14 +168,6 @@ it.each<[check: string, breakIt: (told: Told) => void]>([
     },
   ],
   [
-    "repeated more often than kills, timeouts and lost answers explain",
-    ({ ledger }) => {
-      // The owner of another partition was lost.
-      ledger.interruptions.push({ atMs: 0, overMs: 40, partition: 1 });
-      again(ledger, 50);
-    },
-  ],
-  [
     "out of order for its user",
     ({ ledger }) => {
       withoutReceipts(
@@ -223,7 +215,7 @@ describe("the page of the results", () => {
     "# Chaos\n\n<!-- table -->\nold\n\nabout the old\n<!-- end -->\n\nA cluster:\n\n<!-- cluster table -->\nold too\n<!-- end -->\n\nThe end.\n";
   const NOTHING = { table: undefined, skipped: [] };
   const RUN = {
-    ...{ rounds: 20, seed: 7, isShort: false, isCutShort: false, store: undefined, partitions: 1 },
+    ...{ rounds: 20, seed: 7, isShort: false, isCutShort: false, store: undefined },
     ...{ date: "2026-11-23", machine: ["Node.js 24", "(a CPU for $1)"] },
   };
 

@@ -212,21 +212,14 @@ interface Repeats {
  * At least once, and no more than needed: a message may be accepted again only if the collector may not have seen the answer, if its
  * time was over, or if the collector was killed before it had stored the outcome. Each of these explains one repetition.
  */
-function repeatsOf(
-  accepted: Accepted,
-  { interruptions, runs }: Ledger,
-  attempts: Facts["attempts"],
-): Repeats {
+function repeatsOf(accepted: Accepted, { interruptions }: Ledger, attempts: Facts["attempts"]): Repeats {
   const result = { repeated: 0, most: 0, oldestMs: 0, unexplained: [] as string[] };
   for (const [key, receipts] of accepted) {
     const [first, ...others] = receipts;
     if (first === undefined || others.length === 0) continue;
     result.repeated += 1;
     const made = attempts.get(key) ?? [];
-    const home = runs.get(partsOf(first.messageId).run)?.partition;
-    const after = interruptions.filter(
-      ({ overMs, partition = home }) => overMs >= first.atMs && (home === undefined || partition === home),
-    );
+    const after = interruptions.filter(({ overMs }) => overMs >= first.atMs);
     const repeats = others.length - explainedReceipts(receipts, made);
     result.most = Math.max(result.most, repeats);
     if (repeats > after.length)

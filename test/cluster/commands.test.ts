@@ -42,11 +42,11 @@ describe("sluice cluster", () => {
   test("status shows owner, followers and copies", async () => {
     const { code, out } = await sluice("cluster", "status");
     expect(code).toBe(0);
-    expect(out).toMatch(/^cluster test\npartition 0: a, term 1\n/);
+    expect(out).toMatch(/^cluster test\nowner a, term 1\n/);
     expect(out).toMatch(/^a +owner +ready +none +\S+ +http:\/\/127/m);
     expect(out).toMatch(/^b +follower +ready /m);
     const { out: json } = await sluice("cluster", "status", "--json");
-    expect(JSON.parse(json)).toMatchObject({ name: "test", partitions: [{ owner: "a" }] });
+    expect(JSON.parse(json)).toMatchObject({ name: "test", owner: { node: "a" } });
   });
 
   test("drain hands over, keeps the last process, and can be cancelled", async () => {

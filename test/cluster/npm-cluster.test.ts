@@ -6,7 +6,6 @@ import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { styleFor } from "../../packages/cli/src/terminal/style.ts";
 import { clusterWelcome } from "../../scripts/cluster/cluster-welcome.ts";
-import { keptPartitions, notePartitions } from "../../scripts/cluster/kept-partitions.ts";
 import { makeFolder } from "../../scripts/cluster/make-folder.ts";
 import { readOptions } from "../../scripts/cluster/read-options.ts";
 import { findNatsServer } from "../nats/nats-server.ts";
@@ -57,44 +56,22 @@ test("the demo says what a cluster needs where nats-server is missing", async ()
   expect(err).toBe("A cluster needs nats-server 2.10 or newer: npm run nats:install (on Debian)\n");
 });
 
-test("npm run cluster keeps the number of partitions of its data folder", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-partitions-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const asked of ["0", "17", "2.5", "four"])
-    expect(() => keptPartitions(folder, asked)).toThrow(`from 1 to 16, got ${asked}`);
-  // A start that fails before there is a cluster fixes nothing.
-  expect(keptPartitions(folder, "2")).toBe(2);
-  expect(keptPartitions(folder, "4")).toBe(4);
-  notePartitions(folder, 4);
-  expect(keptPartitions(folder, undefined)).toBe(4);
-  expect(() => keptPartitions(folder, "2")).toThrow(`The cluster in ${folder} has 4 partitions`);
-});
-
-test("a data folder of the time before there were several has one partition", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-partitions-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, "secrets.json"), "{}");
-  expect(keptPartitions(folder, undefined)).toBe(1);
-  expect(() => keptPartitions(folder, "4")).toThrow("has 1 partition, which cannot be changed");
-});
-
 test.each([
   [["--collectors"], "Unknown option '--collectors'"],
-  [["--partitions"], "Option '--partitions <value>' argument missing"],
+  [["--port"], "Option '--port <value>' argument missing"],
   [["foo"], "Unexpected argument 'foo'"],
   [["--port", "high"], "--port must be an integer from 0 to 65535, got high"],
 ])("npm run cluster refuses bad options: %j", (args, reason) => {
-  const read = readOptions(args, {});
+  const read = readOptions(args);
   expect(read).toEqual({ kind: "wrong", reason: expect.stringContaining(reason) });
   expect(read.kind === "wrong" && read.reason).not.toMatch(/[.\n]$/);
 });
 
 test("npm run cluster reads its options", () => {
-  expect(readOptions(["--help"], {})).toEqual({ kind: "help" });
-  const env = { SLUICE_CLUSTER_PARTITIONS: "2" };
-  expect(readOptions(["--port", "0", "--data-dir", "/data"], env)).toEqual({
+  expect(readOptions(["--help"])).toEqual({ kind: "help" });
+  expect(readOptions(["--port", "0", "--data-dir", "/data"])).toEqual({
     kind: "run",
-    options: { port: 0, directory: "/data", partitions: "2", json: false },
+    options: { port: 0, directory: "/data", json: false },
   });
 });
 
@@ -121,11 +98,10 @@ test("npm run cluster prints how to use it, and its processes", () => {
   const text = clusterWelcome(
     { ...ready, adminToken: "t", sourceId: "src_1", writeKey: "wk_1" },
     "/data",
-    { processes: [{ name: "collector a", address: "127.0.0.1:4001", pid: 17 }], partitions: 4 },
+    [{ name: "collector a", address: "127.0.0.1:4001", pid: 17 }],
     styleFor({ NO_COLOR: "1" }, false),
   );
   expect(text).toMatch(/SLUICE_URL=http:\S+8787 SLUICE_WRITE_KEY=wk_1/);
-  expect(text).toMatch(/^ {2}Partitions {2}4, shared by the collectors/m);
   expect(text).toContain("npx sluice cluster status");
   expect(text).toContain("run the `export` lines before `npx sluice`");
   expect(text).toMatch(/^ {4}collector a 127\.0\.0\.1:4001 process 17$/m);

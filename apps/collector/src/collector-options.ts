@@ -1,18 +1,13 @@
-import type { Audiences, CrashMarkers, FollowedPartition } from "@sluice/audiences";
+import type { CrashMarkers } from "@sluice/audiences";
 import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { ClusterControl } from "./admin/collector/cluster-endpoints.js";
-import type { SharedProfiles } from "./audiences/shared-profiles.js";
-import type { OtherPartitions } from "./deletions/other-partitions.js";
-import type { Deletions } from "./deletions/start-deletions.js";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
-import type { SharedRounds } from "./delivery/shared-rounds.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
 import type { ListenAddress } from "./http/listeners.js";
 import type { StartServer } from "./http/server.js";
-import type { Notifications, WatchedPlace } from "./notifications/start-notifications.js";
 import { defined } from "./process/defined.js";
 import type { CollectorConfig } from "./process/settings.js";
 import type { Logger } from "./process/telemetry/logger.js";
@@ -24,43 +19,10 @@ import type { OpenEndpoint } from "./sender/endpoint.js";
 /** What a collector shows of the cluster to which it belongs. */
 export interface ClusterPart extends ClusterReadiness {
   readonly control: ClusterControl;
-  /** Absent: the cluster has one partition. */
-  readonly partition?: PartitionPart;
   /** Where this process keeps which messages it is about to count for profiles. */
   readonly crashMarkers: CrashMarkers;
   showMetrics(metrics: Metrics): void;
 }
-
-/** The partition that a collector owns, of several. Partition 0 is the control partition: settings are changed there. */
-export interface PartitionPart {
-  readonly number: number;
-  readonly count: number;
-  /** Shared by all partitions that the process owns. */
-  readonly rounds: SharedRounds;
-  /** Disables a URL that answered 410 Gone, in the control partition. Undefined: here. */
-  readonly disableTarget: DisableTarget | undefined;
-  /** Called with what disables a URL in this partition. */
-  readonly onStarted: (disableTarget: DisableTarget) => void;
-  /** Asks the owner of another partition what it has found of a deletion. Rejects if there is none that answers. */
-  readonly findings: OtherPartitions["findings"];
-  /** Called with what tells other partitions about deletions in this one. */
-  readonly onDeletions: (findings: Deletions["findings"]) => void;
-  /** Called with what tells of incidents in this partition. */
-  readonly onWatched: (report: Notifications["report"]) => void;
-  /** Where incidents of the other partitions are told of. */
-  readonly watches: WatchedPlace;
-  /** Partition 0: the others, whose messages its audiences count. */
-  readonly followed: readonly FollowedPartition[];
-  /** The profiles in partition 0. Undefined: here. */
-  readonly profiles: SharedProfiles | undefined;
-  /** Aborts when the partition is handed over, before the collector closes. Calls to `profiles` end then. */
-  readonly ending: AbortSignal;
-  /** Called with the audiences of partition 0. */
-  readonly onAudiences: (audiences: Audiences) => void;
-}
-
-/** Disables a URL of a destination. Resolves with false if it was disabled already. */
-export type DisableTarget = (destinationId: string, url: string) => Promise<boolean>;
 
 export interface CollectorOptions {
   /** `dev` creates a first source and an admin token, keeps them readable in the data folder, and allows `POST /api/v1/reset`. */
@@ -82,7 +44,7 @@ export interface CollectorOptions {
   /** The retention of `store`, to show it. Default: everything is kept. */
   readonly storeRetention?: RetentionOptions;
   /**
-   * The cluster whose partition it owns. Default: it runs on its own.
+   * The cluster whose log it owns. Default: it runs on its own.
    * @internal
    */
   readonly cluster?: ClusterPart;

@@ -33,12 +33,10 @@ import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { notificationEndpoints } from "./admin/notifications/notification-endpoints.js";
 import { operationEndpoints } from "./admin/operations/operation-endpoints.js";
 import { adminRoutes } from "./admin/routes.js";
-import { audiencesElsewhere } from "./audiences/audiences-elsewhere.js";
 import { startSizeHistory } from "./audiences/size-history.js";
 import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
-import { disableTarget } from "./delivery/control/disable-target.js";
 import { startDelivery } from "./delivery/start-delivery.js";
 import { createCatalog } from "./destinations/catalog.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
@@ -162,7 +160,13 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const { events, onPlanRefusal } = await startEvents(watching, stages, store, sources);
   const counting = await startCounting(watching, stages, store, processing.audiences);
   const { rates } = counting;
-  const notifications = await watchIncidents(options, stages, { ...processing, ...watching, store, rates });
+  const notifications = keep(
+    await startNotifications({
+      ...{ ...processing, ...watching, store, rates },
+      logger: shared.logger.with({ component: "notifications" }),
+    }),
+    (it, leftMs) => it.close(leftMs),
+  );
   const listeners = keep(
     await startListeners({
       ...shared,
@@ -208,21 +212,6 @@ function beginProfiles(
       // Requests that are still open may wait for profiles.
       begin();
     });
-}
-
-/** Tells of incidents, or lets the partition that tells of them know. */
-async function watchIncidents(
-  { cluster }: CollectorOptions,
-  { keep }: Stages,
-  parts: Omit<Parameters<typeof startNotifications>[0], "place">,
-): Promise<Notifications> {
-  const { watches, onWatched } = cluster?.partition ?? {};
-  const logger = parts.logger.with({ component: "notifications" });
-  const notifications = keep(await startNotifications({ ...parts, logger, place: watches }), (it, leftMs) =>
-    it.close(leftMs),
-  );
-  onWatched?.(() => notifications.report());
-  return notifications;
 }
 
 /** The event catalog, and what it is told of messages that a plan refused. */
@@ -377,13 +366,11 @@ async function openKey(
 
 /** In `dev` mode a first source and token; in production a first admin token if there is none. */
 async function makeFirstAccess(
-  { mode, dataDirectory, cluster }: CollectorOptions,
+  { mode, dataDirectory }: CollectorOptions,
   { clock, region, logger }: Shared,
   store: Store,
   tokens: Tokens,
 ): Promise<FirstRun | undefined> {
-  // Sources and tokens are made in the control partition, and this one follows.
-  if ((cluster?.partition?.number ?? 0) > 0) return undefined;
   if (mode === "dev")
     return firstRun({ config: store.config, tokens, clock, region, directory: dataDirectory });
   const file = await firstToken(tokens, dataDirectory);
@@ -419,7 +406,6 @@ async function startProcessing(parts: ProcessingParts) {
   const { options, shared, store, key } = parts;
   const { keep } = parts.stages;
   const { clock, logger, metrics, live } = shared;
-  const partition = options.cluster?.partition;
   const sending = sendingParts(options, clock, key);
   const catalog = createCatalog({ ...sending, exportsFolder: join(options.dataDirectory, "exports") });
   const digestKey = idDigestKey(key);
@@ -438,15 +424,10 @@ async function startProcessing(parts: ProcessingParts) {
       counts: shared.counts,
       tracing: shared.tracing,
       mayBegin: parts.isListening,
-      ...defined({
-        policy: options.deliveryPolicy,
-        rounds: partition?.rounds,
-        disableTarget: partition?.disableTarget,
-      }),
+      ...defined({ policy: options.deliveryPolicy }),
     }),
     (it, leftMs) => it.close(leftMs),
   );
-  partition?.onStarted((destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url));
   const audiences = await startProfiles(parts, digestKey);
   const deletions = keep(
     await startDeletions({
@@ -457,15 +438,12 @@ async function startProcessing(parts: ProcessingParts) {
       digest,
       clock,
       builtInSourceIds: [AUDIENCE_SOURCE_ID],
-      newId: (run) => newId("del", run),
+      newId: () => newId("del"),
       onRetriesRemoved: delivery.retriesRemoved,
-      others: partition && { own: partition, findings: partition.findings },
       logger: logger.with({ component: "deletions" }),
-      ...defined({ ending: options.cluster?.partition?.ending }),
     }),
     (it) => it.close(),
   );
-  partition?.onDeletions((id) => deletions.findings(id));
   // Deletions that go on from the last run may wait for profiles, and closing waits for them.
   keep(parts.profiles, ({ begin }) => begin());
   const operations = keep(
@@ -474,7 +452,7 @@ async function startProcessing(parts: ProcessingParts) {
       delivery,
       live,
       clock,
-      newId: (kind, run) => newId(kind === "replay" ? "rpl" : "op", run),
+      newId: (kind) => newId(kind === "replay" ? "rpl" : "op"),
       logger: logger.with({ component: "operations" }),
     }),
     (it) => it.close(),
@@ -489,12 +467,6 @@ async function startProfiles(
 ): Promise<Audiences> {
   const { clock, metrics } = shared;
   const logger = shared.logger.with({ component: "audiences" });
-  const partition = options.cluster?.partition;
-  if (partition?.profiles !== undefined)
-    return stages.keep(
-      await audiencesElsewhere({ store, profiles: partition.profiles, clock, logger }),
-      (it) => it.close(),
-    );
   // A store that was given has its data elsewhere, or only in memory. Profiles are then kept in memory too.
   const engine =
     options.store === undefined
@@ -507,19 +479,14 @@ async function startProfiles(
           defined({ crashMarkers: options.cluster?.crashMarkers }),
         );
   const { begin: onNeeded } = profiles;
-  const audiences = stages.keep(
-    await startAudiences({
-      ...{ store, engine, clock, logger, metrics, digestKey, onNeeded },
-      ...defined({ followed: partition?.followed, ending: partition?.ending }),
-    }),
+  return stages.keep(
+    await startAudiences({ store, engine, clock, logger, metrics, digestKey, onNeeded }),
     (it) => {
       // Closing waits for the calls that wait for it.
       profiles.begin();
       return it.close();
     },
   );
-  partition?.onAudiences(audiences);
-  return audiences;
 }
 
 function warnOfUnrecognized(suppressions: Suppressions, logger: Logger): void {
@@ -588,7 +555,6 @@ function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       logger: logger.with({ component: "admin" }),
       mode: options.mode,
       cluster: options.cluster?.control,
-      partitions: options.cluster?.partition?.count,
       version: VERSION,
       endpoints: [
         ratesEndpoint(rates),
@@ -626,7 +592,6 @@ function clientRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       logger: logger.with({ component: "ingest" }),
       regionUrls: options.regionUrls ?? {},
       limits: defined({ messagesPerSecond: options.messagesPerSecond }),
-      ...defined({ partition: options.cluster?.partition }),
       ...(options.cluster === undefined ? {} : { answerWithinMs: CLUSTER_ANSWER_MS }),
     }),
   ];

@@ -53,7 +53,6 @@ export const ERRORS = {
     message: STORE_ERRORS.not_in_force,
   },
   data_damaged: { status: 500, retryable: false, message: STORE_ERRORS.data_damaged },
-  not_supported: { status: 501, retryable: false, message: "The collector cannot do this" },
   storage_unavailable: { status: 503, retryable: true, message: STORE_ERRORS.storage_unavailable },
   no_owner: {
     status: 503,
@@ -65,12 +64,6 @@ export const ERRORS = {
     retryable: true,
     message:
       "The process that handled the request was lost, or did not finish it in time. It may have been carried out",
-  },
-  partly_stored: {
-    status: 503,
-    retryable: true,
-    message:
-      "Some of the messages are stored, and others could not be. Send all of them again: those with a messageId are not stored twice",
   },
   overloaded: {
     status: 503,

@@ -14,7 +14,6 @@ export { CannotMigrate, type ComparedContent } from "./cluster/migration/cannot-
 export { type Collector, startCollector } from "./collector.js";
 export { type CollectorOptions, collectorOptions } from "./collector-options.js";
 export { ConfigError, type ConfigInputs, loadConfig } from "./process/config.js";
-export { findPartitionFolders, type PartitionFolders } from "./process/partition-folders.js";
 export { runUntilSignal } from "./process/run-until-signal.js";
 export { type CollectorConfig, SETTINGS, type Setting } from "./process/settings.js";
 export { logOutput } from "./process/telemetry/log-output.js";

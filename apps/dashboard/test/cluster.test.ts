@@ -73,48 +73,4 @@ describeInBrowser("the dashboard of a cluster", () => {
       await rm(directory, { recursive: true, force: true });
     }
   });
-
-  test("shows the partitions, moves one, and spreads a source over them", { timeout: 90_000 }, async () => {
-    const directory = await mkdtemp(join(tmpdir(), "sluice-cluster-dashboard-"));
-    const dashboardDirectory = await buildDashboard(directory);
-    const { ADMIN_TOKEN, clusterWorld } = (await import(/* @vite-ignore */ CLUSTER)) as ClusterModule;
-    await using world = await clusterWorld();
-    const browser = await openBrowser();
-    try {
-      const [{ url }] = await Promise.all([
-        world.start("node-1", { dashboardDirectory }, { partitions: 3 }),
-        world.start("node-2", { dashboardDirectory }, { partitions: 3 }),
-      ]);
-      const { page, problems } = await openPage(browser, { width: 1_440, isPollingFaster: true });
-      await page.goto(`${url}/#token=${ADMIN_TOKEN}`);
-      await page.getByRole("link", { name: "Cluster" }).click();
-      const table = page.getByRole("table", { name: "Partitions, by number" });
-      await table.getByRole("row", { name: /2 node-[12] Any/ }).waitFor();
-      expect(await violations(page)).toEqual([]);
-      await table
-        .getByRole("row", { name: /2 node-[12] Any/ })
-        .getByRole("button", { name: "Move" })
-        .click();
-      const shots = process.env.SLUICE_SCREENSHOTS;
-      if (shots !== undefined) await page.screenshot({ path: join(shots, "partitions-wide.png") });
-      await page.getByRole("menuitem", { name: "To node-2" }).click();
-      await table.getByRole("row", { name: /2 node-2 node-2/ }).waitFor();
-      await page.getByRole("link", { name: "Sources" }).click();
-      await page.getByRole("button", { name: "New source" }).first().click();
-      await page.getByLabel("Name").fill("Busy app");
-      await page.getByLabel("Partitions").selectOption("3");
-      await page.getByRole("button", { name: "Create source" }).click();
-      await page.getByText("Spread over 3 partitions").waitFor();
-      await page.getByRole("link", { name: "Cluster" }).click();
-      await table.getByRole("row", { name: /2 node-2 node-2/ }).waitFor();
-      await page.setViewportSize({ width: 360, height: 800 });
-      if (shots !== undefined)
-        await page.screenshot({ path: join(shots, "partitions-360.png"), fullPage: true });
-      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-      expect(problems).toEqual([]);
-    } finally {
-      await browser.close();
-      await rm(directory, { recursive: true, force: true });
-    }
-  });
 });

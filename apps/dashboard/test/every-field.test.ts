@@ -12,7 +12,6 @@ import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 const FORMS: Readonly<Record<string, string>> = {
   "sources.create name": "sources/new-source.tsx",
   "sources.create kind": "sources/new-source.tsx",
-  "sources.create partitions": "sources/new-source.tsx",
   "sources.create blockedEvents": "sources/blocked-events.tsx",
   "sources.create rateLimit": "sources/source-settings.tsx",
   "sources.create identity": "sources/source-settings.tsx",
@@ -96,7 +95,6 @@ const FORMS: Readonly<Record<string, string>> = {
   "computed_traits.patch withinMs": "computed-traits/trait-draft.ts",
   "computed_traits.patch destinationIds": "computed-traits/trait-draft.ts",
   "computed_traits.patch enabled": "computed-traits/trait-draft.ts",
-  "cluster.move node": "cluster/partitions.tsx",
   "deletions.create userIds": "deletions/new-deletion.tsx",
   "deletions.create anonymousIds": "deletions/new-deletion.tsx",
   "deletions.create suppress": "deletions/new-deletion.tsx",

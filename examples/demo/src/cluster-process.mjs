@@ -9,16 +9,16 @@ export class ClusterRefused extends Error {}
 
 /**
  * Starts `npm run cluster` in a process of its own: three NATS servers and three collectors behind one address.
- * @param {{ dataDir: string, partitions: string }} options
+ * @param {{ dataDir: string }} options
  */
-export async function startClusterProcess({ dataDir, partitions }) {
+export async function startClusterProcess({ dataDir }) {
   const child = spawn(
     process.execPath,
     [
       "--import",
       "./scripts/source-loader.mjs",
       "scripts/cluster/main.ts",
-      ...["--json", "--port", "0", "--data-dir", dataDir, "--partitions", partitions],
+      ...["--json", "--port", "0", "--data-dir", dataDir],
     ],
     { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] },
   );
@@ -33,26 +33,22 @@ export async function startClusterProcess({ dataDir, partitions }) {
   });
   const ask = (path) =>
     fetch(`${ready.url}${path}`, { headers: { authorization: `Bearer ${ready.adminToken}` } });
-  /** The names of the collectors that own the partitions, by partition. */
-  async function owners() {
+  /** The name of the collector that does the work. */
+  async function owner() {
     const answer = await ask("/api/v1/cluster");
     if (!answer.ok) throw new Error(`The cluster was not shown: ${await answer.text()}`);
-    return (await answer.json()).partitions.map(({ owner }) => owner);
+    return (await answer.json()).owner.node;
   }
   return {
     /** @type {{ url: string, dashboardUrl: string, adminToken: string, writeKey: string, sourceId: string }} */
     ready,
-    /**
-     * Ends the owner of the first partition without a chance to write anything. Others take over its partitions, at the same address.
-     * Resolves with its name, and the partitions that it owned.
-     */
+    /** Ends the owner without a chance to write anything. Another one takes over, at the same address. Resolves with its name. */
     async killOwner() {
-      const before = await owners();
-      const name = `collector ${before[0]}`;
+      const name = `collector ${await owner()}`;
       process.kill(processes.find((one) => one.name === name).pid, "SIGKILL");
-      return { name, owned: [...before.keys()].filter((partition) => before[partition] === before[0]) };
+      return name;
     },
-    owners,
+    owner,
     async stop() {
       child.kill("SIGTERM");
       return exited;

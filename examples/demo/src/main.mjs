@@ -5,7 +5,6 @@
 // The receiver compares every body with the original. With --kill the collector is killed with SIGKILL halfway and started again with
 // the same data. Without it, a second part sends 100 messages a second and measures how long each takes. With --cluster, three collectors
 // on three NATS servers stand behind one address (`npm run cluster`); --kill kills the one that does the work, and another one takes over.
-// With --partitions 4 as well, they share four partitions, over which the source is spread.
 // The exit code is 1 if anything is lost or differs.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,14 +26,9 @@ const { values } = parseArgs({
   options: {
     kill: { type: "boolean", default: false },
     cluster: { type: "boolean", default: false },
-    partitions: { type: "string" },
   },
 });
-const { kill: kills, cluster: isCluster, partitions = "1" } = values;
-if (values.partitions !== undefined && !isCluster) {
-  process.stderr.write("--partitions needs --cluster\n");
-  process.exit(2);
-}
+const { kill: kills, cluster: isCluster } = values;
 const planned = realInput();
 const dataDir = await mkdtemp(join(tmpdir(), "sluice-demo-"));
 const receiver = await startReceiver(SECRET);
@@ -73,7 +67,7 @@ try {
   }
   show();
   bar.end();
-  if (isCluster && kills) process.stderr.write(describeOwners(await collector.owners()));
+  if (isCluster && kills) process.stderr.write(`collector ${await collector.owner()} is the owner now\n`);
   const isComplete = report({ accepted: analytics.stats().delivered, refused });
   process.exitCode = isComplete ? 0 : 1;
   // Messages that waited for a killed collector say nothing about the latency of others.
@@ -89,9 +83,7 @@ try {
 }
 
 function start() {
-  return isCluster
-    ? startClusterProcess({ dataDir, partitions })
-    : startCollectorProcess({ dataDir, port: 0 });
+  return isCluster ? startClusterProcess({ dataDir }) : startCollectorProcess({ dataDir, port: 0 });
 }
 
 function send(analytics, { kind, call }) {
@@ -101,21 +93,15 @@ function send(analytics, { kind, call }) {
   if (!receipt.accepted) throw new Error(`The SDK refused a ${kind}: ${receipt.reason}`);
 }
 
-function describeOwners(owners) {
-  if (owners.length === 1) return `collector ${owners[0]} is the owner now\n`;
-  return `the owners now: ${owners.map((owner, partition) => `partition ${partition}: collector ${owner}`).join(", ")}\n`;
-}
-
 /** Kills the collector while some messages are delivered, some only accepted, some in flight, and some not sent yet. */
 async function killHalfway(analytics, remaining) {
   while (receiver.received.size < 20) await new Promise((resolve) => setTimeout(resolve, 1));
   for (const message of remaining) send(analytics, message);
   await new Promise((resolve) => setTimeout(resolve, 5));
   if (isCluster) {
-    const { name, owned } = await collector.killOwner();
-    const role = partitions === "1" ? "the owner" : `the owner of partition ${owned.join(" and ")}`;
+    const name = await collector.killOwner();
     process.stderr.write(
-      `\nkilled ${name}, ${role}, with ${receiver.received.size} received; ${owned.length === 1 ? "another collector takes" : "the others take"} over\n`,
+      `\nkilled ${name}, the owner, with ${receiver.received.size} received; another collector takes over\n`,
     );
     return;
   }

@@ -68,10 +68,6 @@ export function adminClient(options: AdminClientOptions) {
       get: () => call("GET /cluster", {}),
       drain: (node: string) => call("POST /cluster/members/:node/drain", { params: { node } }),
       undrain: (node: string) => call("DELETE /cluster/members/:node/drain", { params: { node } }),
-      move: (partition: string, node: string) =>
-        call("PUT /cluster/partitions/:partition/owner", { params: { partition }, body: { node } }),
-      unmove: (partition: string) =>
-        call("DELETE /cluster/partitions/:partition/owner", { params: { partition } }),
     },
     catalog: { list: () => call("GET /catalog", {}) },
     destinations: {

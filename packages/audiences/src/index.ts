@@ -19,9 +19,7 @@ export {
 export { AudienceEngine } from "./engine/engine.js";
 export { storedIdsOf } from "./engine/questions/stored-ids.js";
 export type { Audiences, JoiningMessage } from "./engine/runner/audiences.js";
-export type { FollowedPartition } from "./engine/runner/partition-logs.js";
 export { startAudiences } from "./engine/runner/start-audiences.js";
-export { storedCursor } from "./engine/state/engine-state.js";
 export { startEngineThread } from "./engine/thread/start-engine-thread.js";
 export type { CrashMarkers } from "./profiles/crash-marker.js";
 export { type IdentityPolicy, identityPolicyOf } from "./profiles/identity-policy.js";

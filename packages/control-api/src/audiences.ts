@@ -155,18 +155,6 @@ export const AudienceEngineView = Type.Object({
     description:
       "Messages that are left out because the engine failed on them repeatedly; the latest 1,000, oldest first",
   }),
-  partitions: Type.Optional(
-    Type.Array(
-      Type.Object({
-        partition: Type.Integer(),
-        behind: Type.Integer({ description: "Messages of the partition that are not evaluated yet" }),
-        isReadable: Type.Boolean({
-          description: "False while the owner of partition 0 has no complete copy of it; its messages wait",
-        }),
-      }),
-      { description: "Only in a cluster of several partitions" },
-    ),
-  ),
 });
 export type AudienceEngineView = Shape<typeof AudienceEngineView>;
 

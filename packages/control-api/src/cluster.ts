@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "./endpoint.js";
-import { closed, oneOf, type Shape } from "./shape.js";
+import { oneOf, type Shape } from "./shape.js";
 
 export const ClusterRole = oneOf(["owner", "starting", "ending", "follower"], {
   description:
@@ -14,7 +14,6 @@ export const ClusterMemberView = Type.Object({
   version: Type.String(),
   startedAt: Type.String(),
   role: ClusterRole,
-  owns: Type.Array(Type.Integer(), { description: "The partitions that it owns" }),
   isAlive: Type.Boolean({ description: "false: nothing was heard of it for a while" }),
   isReady: Type.Boolean({ description: "Its copy follows the log, so it can become the owner" }),
   isDrained: Type.Boolean({ description: "It does not become the owner as long as another process can" }),
@@ -26,17 +25,12 @@ export const ClusterMemberView = Type.Object({
 });
 export type ClusterMemberView = Shape<typeof ClusterMemberView>;
 
-export const ClusterPartitionView = Type.Object({
-  partition: Type.Integer(),
-  owner: Type.Optional(Type.String({ description: "The name of its owner. Absent: there is none just now" })),
-  phase: Type.Optional(oneOf(["starting", "leading", "ending"])),
-  term: Type.Integer({ description: "Ascends with each takeover" }),
-  since: Type.Optional(Type.String({ description: "When its owner took it over" })),
-  movedTo: Type.Optional(
-    Type.String({ description: "The process that is to own it whenever it can. Absent: any" }),
-  ),
+export const ClusterOwnerView = Type.Object({
+  node: Type.String({ description: "The name of the process" }),
+  phase: oneOf(["starting", "leading", "ending"]),
+  since: Type.String({ description: "When it took over" }),
 });
-export type ClusterPartitionView = Shape<typeof ClusterPartitionView>;
+export type ClusterOwnerView = Shape<typeof ClusterOwnerView>;
 
 export const ClusterView = Type.Object({
   name: Type.String(),
@@ -50,7 +44,8 @@ export const ClusterView = Type.Object({
       description: "Why acknowledged messages may be lost. Absent: nothing is known to be wrong",
     }),
   ),
-  partitions: Type.Array(ClusterPartitionView),
+  term: Type.Integer({ description: "Ascends with each takeover" }),
+  owner: Type.Optional(ClusterOwnerView),
   members: Type.Array(ClusterMemberView, {
     description: "By name; those that were silent for an hour are left out",
   }),
@@ -60,8 +55,7 @@ export type ClusterView = Shape<typeof ClusterView>;
 export const clusterEndpoints = {
   "GET /cluster": {
     name: "cluster.get",
-    summary:
-      "Get the processes of the cluster, the owner of the partition, and how far the copies are behind",
+    summary: "Get the processes of the cluster, its owner, and how far the copies are behind",
     access: "read",
     answer: { status: 200, description: "The cluster", schema: ClusterView },
     errors: ["not_found"],
@@ -84,25 +78,5 @@ export const clusterEndpoints = {
     access: "write",
     answer: { status: 200, description: "The cluster as it is now", schema: ClusterView },
     errors: ["not_found", "storage_unavailable"],
-  },
-  "PUT /cluster/partitions/:partition/owner": {
-    name: "cluster.move",
-    summary:
-      "Move a partition: the process owns it from now on, whenever it can. Without this, the processes share the partitions evenly",
-    access: "write",
-    body: closed({ node: Type.String({ description: "The name of the process" }) }),
-    answer: {
-      status: 200,
-      description: "The cluster as it is now; the hand-over takes a moment",
-      schema: ClusterView,
-    },
-    errors: ["not_found", "conflict", "storage_unavailable"],
-  },
-  "DELETE /cluster/partitions/:partition/owner": {
-    name: "cluster.unmove",
-    summary: "Let the processes share the partition again, after it was moved",
-    access: "write",
-    answer: { status: 200, description: "The cluster as it is now", schema: ClusterView },
-    errors: ["not_found", "conflict", "storage_unavailable"],
   },
 } as const satisfies EndpointTable;

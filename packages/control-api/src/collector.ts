@@ -80,7 +80,7 @@ export const CollectorInfo = Type.Object({
     described(
       Type.Object({
         name: Type.String(),
-        node: Type.String({ description: "The process that answered: the owner of the partition" }),
+        node: Type.String({ description: "The process that answered: the owner" }),
       }),
       "Absent: the collector runs on its own",
     ),

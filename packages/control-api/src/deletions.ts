@@ -14,11 +14,6 @@ export const IdKind = oneOf(["user", "anonymous", "any"], {
 export type IdKind = Shape<typeof IdKind>;
 
 const Id = Type.String({ minLength: 1, maxLength: 1_000 });
-const Identity = Type.String({
-  pattern: "^[ua]:",
-  description: "`u:` and a user id, or `a:` and an anonymous id",
-});
-
 export const DeletionInput = closed({
   userIds: Type.Optional(
     Type.Array(Id, { maxItems: 1_000, description: "Users, with the anonymous ids joined to them" }),
@@ -36,19 +31,6 @@ export const DeletionInput = closed({
   ),
   dryRun: Type.Optional(
     Type.Boolean({ description: "Change nothing and answer 200 with what would be removed. Default: false" }),
-  ),
-  joined: Type.Optional(
-    Type.Array(
-      closed({
-        identity: Identity,
-        identities: Type.Array(Identity, { description: "The ids to remove together with it" }),
-        aliases: Type.Array(Id),
-      }),
-      {
-        description:
-          "Ids that belong to those of the request, besides those that profiles know. In a cluster of several partitions, each partition is told them by the process that got the request",
-      },
-    ),
   ),
 });
 export type DeletionInput = Shape<typeof DeletionInput>;

@@ -14,7 +14,7 @@ export type {
   SyncSchedule,
   WhyView,
 } from "./audiences.js";
-export type { ClusterMemberView, ClusterPartitionView, ClusterRole, ClusterView } from "./cluster.js";
+export type { ClusterMemberView, ClusterOwnerView, ClusterRole, ClusterView } from "./cluster.js";
 export type {
   AuditEntryView,
   CollectorInfo,

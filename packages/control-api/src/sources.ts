@@ -42,17 +42,6 @@ export const SourceView = Type.Object({
   rateLimit: Type.Optional(RateLimit),
   identity: SourceIdentityView,
   region: Type.Optional(Region),
-  partition: Type.Optional(
-    Type.Integer({
-      description: "The partition of the cluster that stores and delivers its messages. Absent: there is one",
-    }),
-  ),
-  partitions: Type.Optional(
-    Type.Integer({
-      description:
-        "Over how many partitions its users are spread: `partition` and those after it. Absent: it is in one",
-    }),
-  ),
   version: Type.Integer({ description: "Grows by one with each change; `If-Match` compares it" }),
 });
 export type SourceView = Shape<typeof SourceView>;
@@ -63,14 +52,6 @@ export const SourceInput = closed({
   blockedEvents: Type.Optional(BlockedEvents),
   rateLimit: Type.Optional(RateLimit),
   identity: Type.Optional(SourceIdentityView),
-  partitions: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 16,
-      description:
-        "Over how many partitions of the cluster its users are spread: at most `clusterPartitions`. It cannot be changed later. Default: 1",
-    }),
-  ),
 });
 export type SourceInput = Shape<typeof SourceInput>;
 

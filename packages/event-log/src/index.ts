@@ -46,7 +46,6 @@ export { lastMessageIndex } from "./message/last-message.js";
 export { namedUsers, usersOf } from "./message/named-users.js";
 export { BEFORE_FIRST, type Offset, offsetAt } from "./message/offset.js";
 export { type ScannedRequest, scanRequest } from "./message/scan-request.js";
-export { type BatchUsers, scanUser, scanUsers, userHash } from "./message/scan-users.js";
 export type {
   Attempt,
   ConsumerState,
@@ -89,7 +88,6 @@ export type { Rejection } from "./ports/rejections.js";
 export type { SnapshotInfo, Snapshots } from "./ports/snapshots.js";
 export type { Store } from "./ports/store.js";
 // The replicated store, and what it needs of an engine.
-export type { CopyLog } from "./replicated/copy/copy-log.js";
 export {
   type EngineHealth,
   EngineUnavailable,

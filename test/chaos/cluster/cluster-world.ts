@@ -23,13 +23,6 @@ const REQUEST_TIMEOUT_MS = 3_000;
 const DISK_MB = 160;
 const LOG_BYTES = 64 * 1_024 * 1_024;
 
-/** A source and where it lives: there is one in each partition. */
-export interface PlacedSource {
-  readonly id: string;
-  readonly partition: number;
-  readonly writeKey: string;
-}
-
 /** A collector of the cluster, with the connections between it and the NATS servers. */
 export interface Member extends ClusterProcess {
   readonly dataFolder: string;
@@ -37,7 +30,8 @@ export interface Member extends ClusterProcess {
 }
 
 export interface ClusterView {
-  readonly partitions: readonly { readonly term: number; readonly owner?: string; readonly phase?: string }[];
+  readonly term: number;
+  readonly owner?: { readonly node: string; readonly phase: string };
   readonly members: readonly {
     readonly node: string;
     readonly isAlive: boolean;
@@ -61,12 +55,10 @@ export class ClusterWorld {
   /** Disks that can be filled: of the first NATS server and of the last collector. Empty where mounting is not permitted. */
   readonly disks: { readonly nats?: string; readonly collector?: string };
   readonly isFirstProcess = false;
-  readonly partitions: number;
-  /** The partition whose owner is struck. */
-  struck = 0;
   destinationIds: ReadonlyMap<string, DestinationName> = new Map();
   hasAudience = false;
-  sources: readonly PlacedSource[] = [];
+  sourceId = "";
+  writeKey = "";
   readonly #front: TcpProxy;
   readonly #back: TcpProxy;
   readonly #receiver: Receiver;
@@ -75,13 +67,12 @@ export class ClusterWorld {
   #runs = 0;
 
   private constructor(
-    parts: Pick<ClusterWorld, "ledger" | "isShort" | "folder" | "nats" | "members" | "disks" | "partitions">,
+    parts: Pick<ClusterWorld, "ledger" | "isShort" | "folder" | "nats" | "members" | "disks">,
     network: { front: TcpProxy; back: TcpProxy; receiver: Receiver },
     closing: (() => void)[],
   ) {
     this.ledger = parts.ledger;
     this.isShort = parts.isShort;
-    this.partitions = parts.partitions;
     this.folder = parts.folder;
     this.nats = parts.nats;
     this.members = parts.members;
@@ -92,7 +83,7 @@ export class ClusterWorld {
     this.#closing = closing;
   }
 
-  static async open(isShort: boolean, partitions: number): Promise<ClusterWorld> {
+  static async open(isShort: boolean): Promise<ClusterWorld> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-chaos-cluster-"));
     const ledger = new Ledger();
     const receiver = await startReceiver(ledger);
@@ -103,16 +94,16 @@ export class ClusterWorld {
     const disks = mountDisks(folder, closing);
     mkdirSync(join(folder, "nats"), { recursive: true });
     const nats = await startNatsCluster({ directory: join(folder, "nats"), isHidden: true });
-    const members = await membersOf(folder, nats, partitions);
+    const members = await membersOf(folder, nats);
     const world = new ClusterWorld(
-      { ledger, isShort, folder, nats, members, disks, partitions },
+      { ledger, isShort, folder, nats, members, disks },
       { front, back, receiver },
       closing,
     );
     front.target = inTurns(members);
     try {
       await Promise.all(members.map((member) => member.start()));
-      await world.#createSources();
+      await world.#createSource();
     } catch (error) {
       await world.close();
       throw error;
@@ -143,30 +134,26 @@ export class ClusterWorld {
   }
 
   get sourceIds(): readonly string[] {
-    return this.sources.map(({ id }) => id);
+    return [this.sourceId];
   }
 
-  /** The stream with the log of the partition that is struck, in the cluster of the default name. */
-  get logStream(): string {
-    return `sluice-sluice-log-${this.struck}`;
-  }
+  /** The stream with the log, in the cluster of the default name. */
+  readonly logStream = "sluice-sluice-log";
 
-  /** The owner of the partition that is struck, as `asked` see it, when all partitions have owners among them that serve requests. */
+  /** The owner as `asked` see it, when one of them is it and serves requests. */
   async owner(asked: readonly Member[] = this.members): Promise<Member> {
-    let owners: readonly (string | undefined)[] = [];
-    await until("each partition has an owner", async () => {
-      const partitions = (await this.view(asked))?.partitions ?? [];
-      owners = partitions.map(({ phase, owner }) => (phase === "leading" ? owner : undefined));
-      return (
-        owners.length === this.partitions && owners.every((one) => asked.some(({ node }) => node === one))
-      );
+    let found: Member | undefined;
+    await until("there is an owner", async () => {
+      const owner = (await this.view(asked))?.owner;
+      found = owner?.phase === "leading" ? asked.find(({ node }) => node === owner.node) : undefined;
+      return found !== undefined;
     });
-    return this.named(owners[this.struck] ?? "");
+    return found as Member;
   }
 
-  /** How often each partition was taken so far. */
-  async terms(): Promise<readonly number[]> {
-    return (await this.view())?.partitions.map(({ term }) => term) ?? [];
+  /** How often the log was taken so far. */
+  async term(): Promise<number> {
+    return (await this.view())?.term ?? 0;
   }
 
   /** Every process runs, follows and is up to date, and each of them answers. */
@@ -181,7 +168,7 @@ export class ClusterWorld {
         last = view;
         const ready = view.members.filter((one) => one.isAlive && one.isReady && one.behindEntries < 50);
         if (ready.length < NODES.length) return false;
-        if (view.partitions.some(({ phase }) => phase !== "leading")) return false;
+        if (view.owner?.phase !== "leading") return false;
       }
       return true;
     }).catch((error: Error) => {
@@ -203,22 +190,17 @@ export class ClusterWorld {
   }
 
   async metrics(): Promise<string> {
-    const owner = await this.owner();
-    // With several partitions, each process shows those that it owns.
-    const asked = this.partitions === 1 ? [owner] : this.members;
-    const texts = await Promise.all(asked.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
-    return texts.join("\n");
+    return (await fetch(`${(await this.owner()).url}/metrics`)).text();
   }
 
   /** Sends to the source. */
-  startSdk({ writeKey, partition }: PlacedSource): SdkProcess {
+  startSdk(): SdkProcess {
     this.#runs += 1;
     const sdk = startSdk(
       {
         run: `s${this.#runs}`,
         host: `http://127.0.0.1:${this.#front.port}`,
-        writeKey,
-        partition,
+        writeKey: this.writeKey,
         perSecond: this.isShort ? PER_SECOND_SHORT : PER_SECOND,
         users: USERS,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
@@ -242,18 +224,13 @@ export class ClusterWorld {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  async #createSources(): Promise<void> {
+  async #createSource(): Promise<void> {
     await this.owner();
-    const made: PlacedSource[] = [];
-    for (let number = 0; number < this.partitions; number++) {
-      const { id, partition, writeKeys } = await this.api<{
-        id: string;
-        partition?: number;
-        writeKeys: { key: string }[];
-      }>("POST", "/sources", { name: `shop ${number}` });
-      made.push({ id, partition: partition ?? 0, writeKey: writeKeys[0]?.key ?? "" });
-    }
-    this.sources = made;
+    const { id, writeKeys } = await this.api<{ id: string; writeKeys: { key: string }[] }>(
+      ...(["POST", "/sources", { name: "shop" }] as const),
+    );
+    this.sourceId = id;
+    this.writeKey = writeKeys[0]?.key ?? "";
     const { names, hasAudience } = await createDestinations(
       (...call) => this.api(...call),
       this.sourceIds,
@@ -274,7 +251,7 @@ function mountDisks(folder: string, closing: (() => void)[]): ClusterWorld["disk
   return { nats, collector };
 }
 
-async function membersOf(folder: string, nats: NatsCluster, partitions: number): Promise<Member[]> {
+async function membersOf(folder: string, nats: NatsCluster): Promise<Member[]> {
   const ports = await freePorts(NODES.length);
   return Promise.all(
     NODES.map(async (node, index) => {
@@ -291,7 +268,6 @@ async function membersOf(folder: string, nats: NatsCluster, partitions: number):
         env: {
           SLUICE_DATA_DIR: dataFolder,
           SLUICE_CLUSTER_MAX_LOG_BYTES: String(LOG_BYTES),
-          SLUICE_CLUSTER_PARTITIONS: String(partitions),
         },
       });
       return Object.defineProperties(one, {

@@ -9,8 +9,6 @@ const USERS = Number.MAX_SAFE_INTEGER;
 /** A message that a client without the SDK sent once, to one of the processes. */
 export interface Probe {
   readonly node: string;
-  /** Where its source lives. */
-  readonly partition: number;
   readonly messageId: string;
   readonly sentMs: number;
   /** When it was answered with 200. */
@@ -22,27 +20,26 @@ export interface Probes {
   stop(): Promise<void>;
 }
 
-/** Sends single messages of each source to each process, one after the other, and repeats none. */
+/** Sends single messages to each process, one after the other, and repeats none. */
 export function startProbes(
   run: string,
   targets: readonly { readonly node: string; readonly url: string }[],
-  sources: readonly { readonly partition: number; readonly writeKey: string }[],
+  writeKey: string,
   ledger: Ledger,
 ): Probes {
   const sent: Probe[] = [];
   let isStopped = false;
-  const pairs = targets.flatMap((target) => sources.map((source) => ({ ...target, ...source })));
-  const running = pairs.map(async ({ node, url, partition, writeKey }) => {
-    const own = ledger.open(`${run}${node}${partition}`, USERS, partition);
+  const running = targets.map(async ({ node, url }) => {
+    const own = ledger.open(`${run}${node}`, USERS);
     while (!isStopped) {
       const n = own.tracked++;
-      const probe: Probe = { node, partition, messageId: `${own.name}-${n}`, sentMs: performance.now() };
+      const probe: Probe = { node, messageId: `${own.name}-${n}`, sentMs: performance.now() };
       sent.push(probe);
       if (await isAccepted(url, writeKey, probe.messageId, `${own.name}-u${n}`, n)) {
         probe.acknowledgedMs = performance.now();
         ledger.acknowledged.add(probe.messageId);
       }
-      await pause(EVERY_MS * sources.length);
+      await pause(EVERY_MS);
     }
     own.state = "killed";
   });

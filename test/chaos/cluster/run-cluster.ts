@@ -2,8 +2,8 @@ import { readFacts } from "../read-facts.ts";
 import { type Random, seededRandom, seedOf } from "../seeded-random.ts";
 import { until } from "../until.ts";
 import { type Finding, judge, type Verdict } from "../verdict.ts";
-import { ClusterWorld, type PlacedSource } from "./cluster-world.ts";
-import { type Probe, type Probes, startProbes } from "./probes.ts";
+import { ClusterWorld } from "./cluster-world.ts";
+import { type Probes, startProbes } from "./probes.ts";
 import type { ClusterTrouble } from "./trouble.ts";
 
 const APPLICATIONS = 3;
@@ -15,8 +15,6 @@ export interface ClusterRunOptions {
   readonly seed: number;
   /** Fewer messages, for tests. */
   readonly isShort: boolean;
-  /** Of the cluster. In each round, one of them is struck. */
-  readonly partitions: number;
   /** Called with each world when it is open. */
   readonly onWorld?: (world: ClusterWorld) => void;
   readonly onRound?: (round: ClusterRound) => void;
@@ -31,9 +29,9 @@ export interface ClusterRound {
   readonly lost: number;
   readonly repeated: number;
   readonly takeovers: number;
-  /** From the fault to the first 200 through a process that was not struck, of the partition that was last. */
+  /** From the fault to the first 200 through a process that was not struck. */
   readonly answeredMs: number;
-  /** From the fault to the first delivery of a message that was sent after it, of the partition that was last. */
+  /** From the fault to the first delivery of a message that was sent after it. */
   readonly deliveredMs: number;
   readonly findings: readonly Finding[];
 }
@@ -49,7 +47,7 @@ export async function runCluster(options: ClusterRunOptions): Promise<ClusterRes
   const rounds: ClusterRound[] = [];
   let skipped: string[] = [];
   for (let pass = 1; pass <= options.rounds; pass++) {
-    const world = await ClusterWorld.open(options.isShort, options.partitions);
+    const world = await ClusterWorld.open(options.isShort);
     options.onWorld?.(world);
     try {
       const lacks = (trouble: ClusterTrouble): string | undefined => trouble.lacks?.(world);
@@ -117,7 +115,7 @@ async function playRound(
   random: Random,
   index: number,
 ): Promise<Played> {
-  const probes = startProbes(`p${index}`, world.members, world.sources, world.ledger);
+  const probes = startProbes(`p${index}`, world.members, world.writeKey, world.ledger);
   try {
     return await playUnder(probes, { trouble, world, random });
   } finally {
@@ -133,13 +131,9 @@ interface Round {
 }
 
 async function playUnder(probes: Probes, { trouble, world, random }: Round): Promise<Played> {
-  const { ledger, isShort, sources } = world;
-  world.struck = sources.length === 1 ? 0 : random.integer(0, sources.length - 1);
-  const termsBefore = await world.terms();
-  const applications = Math.max(APPLICATIONS, sources.length);
-  const sdks = Array.from({ length: applications }, (_, n) =>
-    world.startSdk(sources[n % sources.length] as PlacedSource),
-  );
+  const { ledger, isShort } = world;
+  const termBefore = await world.term();
+  const sdks = Array.from({ length: APPLICATIONS }, () => world.startSdk());
   let marked: { readonly atMs: number; readonly struck: string | undefined } | undefined;
   const mark = (struck?: string): void => {
     marked = { atMs: performance.now(), struck };
@@ -153,65 +147,35 @@ async function playUnder(probes: Probes, { trouble, world, random }: Round): Pro
   await world.whole();
   await until("each process takes messages again", () =>
     world.members.every(({ node }) =>
-      sources.every(({ partition }) =>
-        takesMessages({ node, partition }, probes.sent, performance.now() - 2_000),
+      probes.sent.some(
+        (probe) => probe.node === node && (probe.acknowledgedMs ?? 0) >= performance.now() - 2_000,
       ),
     ),
   );
   await until("a message is delivered after the fault", () => deliveredMs() !== undefined);
   await Promise.all([...sdks.map((sdk) => sdk.stop()), probes.stop()]);
-  const terms = await world.terms();
-  const taken = terms.map((term, partition) => term - (termsBefore[partition] ?? 0));
-  noteTakeovers(world, taken, startedMs);
+  const takeovers = (await world.term()) - termBefore;
+  noteTakeovers(world, takeovers, startedMs);
   return {
-    takeovers: taken.reduce((sum, count) => sum + count, 0),
+    takeovers,
     answeredMs: answeredMs() - atMs,
     deliveredMs: (deliveredMs() ?? 0) - atMs,
   };
 
   function answeredMs(): number {
-    const firstOf = (partition: number): number => {
-      const answers = probes.sent.filter(
-        (probe) => probe.partition === partition && probe.sentMs >= atMs && probe.node !== struck,
-      );
-      return Math.min(...answers.map(({ acknowledgedMs = Number.POSITIVE_INFINITY }) => acknowledgedMs));
-    };
-    return Math.max(...sources.map(({ partition }) => firstOf(partition)));
+    const answers = probes.sent.filter((probe) => probe.sentMs >= atMs && probe.node !== struck);
+    return Math.min(...answers.map(({ acknowledgedMs = Number.POSITIVE_INFINITY }) => acknowledgedMs));
   }
-  /** Undefined until each partition has delivered one. */
   function deliveredMs(): number | undefined {
-    const firsts = sources.map(({ partition }) => {
-      const sent = new Set(
-        probes.sent
-          .filter((probe) => probe.partition === partition && probe.sentMs >= atMs)
-          .map(({ messageId }) => messageId),
-      );
-      return ledger.receipts.find(({ messageId, status }) => status === 200 && sent.has(messageId))?.atMs;
-    });
-    return firsts.some((ms) => ms === undefined) ? undefined : Math.max(...firsts.map((ms) => ms ?? 0));
+    const sent = new Set(
+      probes.sent.filter(({ sentMs }) => sentMs >= atMs).map(({ messageId }) => messageId),
+    );
+    return ledger.receipts.find(({ messageId, status }) => status === 200 && sent.has(messageId))?.atMs;
   }
 }
 
-function takesMessages(
-  { node, partition }: Pick<Probe, "node" | "partition">,
-  sent: readonly Probe[],
-  sinceMs: number,
-): boolean {
-  return sent.some(
-    (probe) =>
-      probe.node === node &&
-      probe.partition === partition &&
-      probe.acknowledgedMs !== undefined &&
-      probe.acknowledgedMs >= sinceMs,
-  );
-}
-
-/**
- * Each takeover explains one repetition of a message of its partition: the former owner may have delivered what it could not write down.
- * Nothing else does.
- */
-function noteTakeovers({ ledger }: ClusterWorld, taken: readonly number[], sinceMs: number): void {
-  for (const [partition, count] of taken.entries())
-    for (let number = 0; number < count; number++)
-      ledger.interruptions.push({ atMs: sinceMs, overMs: performance.now(), partition });
+/** Each takeover explains one repetition of a message: the former owner may have delivered what it could not write down. Nothing else does. */
+function noteTakeovers({ ledger }: ClusterWorld, takeovers: number, sinceMs: number): void {
+  for (let number = 0; number < takeovers; number++)
+    ledger.interruptions.push({ atMs: sinceMs, overMs: performance.now() });
 }

@@ -11,8 +11,6 @@ export interface SdkStart {
   readonly writeKey: string;
   readonly perSecond: number;
   readonly users: number;
-  /** Of a cluster, where the source lives. Default: 0. */
-  readonly partition?: number;
   readonly requestTimeoutMs: number;
   readonly maxRetries?: number;
   readonly spool?: { readonly directory: string };
@@ -27,7 +25,7 @@ export interface SdkProcess {
 }
 
 export function startSdk(start: SdkStart, ledger: Ledger): SdkProcess {
-  const run = ledger.open(start.run, start.users, start.partition);
+  const run = ledger.open(start.run, start.users);
   const child = spawn(process.execPath, [PROGRAM, JSON.stringify(start)], {
     stdio: ["pipe", "pipe", "inherit"],
   });

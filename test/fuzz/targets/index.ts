@@ -20,7 +20,6 @@ import { patterns } from "./protocol/patterns.js";
 import { retryAfter } from "./protocol/retry-after.js";
 import { timestamps } from "./protocol/timestamps.js";
 import { trackingPlans } from "./protocol/tracking-plans.js";
-import { batchCuts } from "./store/batch-cuts.js";
 import { codecs } from "./store/codecs.js";
 import { documents } from "./store/documents.js";
 import { jsonText } from "./store/json-text.js";
@@ -29,7 +28,7 @@ import { requestBytes } from "./store/request-bytes.js";
 
 /** Every target, by what it belongs to. */
 export const TARGETS: readonly FuzzTarget[] = [
-  ...[requestBytes, batchCuts, jsonText, codecs, logEntries, documents],
+  ...[requestBytes, jsonText, codecs, logEntries, documents],
   ...[messages, timestamps, filter, conditions, patterns, trackingPlans, retryAfter],
   ...[httpRequests, controlApi, urls, rebinding, hosts, tokens, inflating, settings, destinationSettings],
   ...[webhookSignature, terminalTexts, csvRoundTrip, importFiles, sdkOptions, spool, spoolFolder],

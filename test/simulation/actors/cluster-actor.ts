@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type MemoryEngines, openMemoryEngines, type Store } from "@sluice/event-log";
-import { readLease, writeLease } from "../../../apps/collector/src/cluster/ownership/lease.js";
-import { ownerKey } from "../../../apps/collector/src/cluster/ownership/owner-key.js";
+import { OWNER_KEY, readLease, writeLease } from "../../../apps/collector/src/cluster/ownership/lease.js";
 import { contentsOf } from "../../../packages/event-log/test/replicated/copy-contents.js";
 import type { CopyAtRest } from "../invariants/invariant.js";
 import { CopyFolder } from "../world/copy-folder.js";
@@ -105,17 +104,17 @@ export class ClusterActor implements Site {
     await this.owner?.stop(graceMs);
   }
 
-  /** A process that does not own the partition takes the lease, as one does whose clock runs too fast. The log decides. */
+  /** A process that does not own the log takes the lease, as one does whose clock runs too fast. The log decides. */
   async depose(): Promise<void> {
     const { owner } = this;
     const next = this.nodes.find((node) => node !== owner && node.isRunning);
     if (owner === undefined || next === undefined) return;
     const { leases } = this.engines.engineFor("servers");
-    const record = await leases.get(ownerKey(0));
+    const record = await leases.get(OWNER_KEY);
     if (record === undefined) return;
     const lease = readLease(record);
     // Without a holder, whoever sees it first takes it: that is the follower, as the owner still believes that it is its own.
-    await leases.put(ownerKey(0), writeLease({ term: lease.term, holder: undefined }), record.revision);
+    await leases.put(OWNER_KEY, writeLease({ term: lease.term, holder: undefined }), record.revision);
   }
 
   notePeak(): void {

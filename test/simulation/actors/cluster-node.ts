@@ -51,7 +51,7 @@ interface Process {
   /** Set when it listens. */
   front: MemoryFront | undefined;
   replica: Replica | undefined;
-  /** What runs while it owns the partition. */
+  /** What runs while it owns the log. */
   leadership: Leadership | undefined;
 }
 
@@ -176,7 +176,7 @@ export class ClusterNodeActor {
     };
     history.runs.push(began);
     const run = history.runs.length;
-    world.note(`${name} owns the partition, run ${run}`);
+    world.note(`${name} owns the log, run ${run}`);
     const leadership: Leadership = { run: began, store, isReady: false };
     process.leadership = leadership;
     const over = (how: "crash" | "stop"): void => {
@@ -200,13 +200,13 @@ export class ClusterNodeActor {
           try {
             await collector.close(graceMs);
           } finally {
-            world.note(`${name} owns the partition no more`);
+            world.note(`${name} owns the log no more`);
             over("stop");
           }
         },
       };
     } catch (error) {
-      world.note(`${name} cannot own the partition: ${String(error)}`);
+      world.note(`${name} cannot own the log: ${String(error)}`);
       over("crash");
       throw error;
     }

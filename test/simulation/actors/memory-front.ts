@@ -14,7 +14,7 @@ type PassedOn = ServedAnswer | "refused" | "cut" | "not owner";
 const WAIT_MS = 8_000;
 const PAUSE_MS = 100;
 
-/** Stands in for the front of a process of a cluster: serves requests while it owns the partition, else passes them on to the owner. */
+/** Stands in for the front of a process of a cluster: serves requests while it owns the log, else passes them on to the owner. */
 export class MemoryFront implements Front {
   readonly url: string;
   readonly port = 80;
@@ -41,23 +41,6 @@ export class MemoryFront implements Front {
   }
 
   advertise(): void {}
-
-  /** A simulated cluster has one partition, so that nobody asks the owners of others. */
-  target(): { readonly kind: "none" } {
-    return { kind: "none" };
-  }
-
-  change(ms: number, signal: AbortSignal): Promise<void> {
-    return this.#room.wait(ms, signal);
-  }
-
-  trouble(): undefined {
-    return undefined;
-  }
-
-  self(): never {
-    throw new Error("a simulated process does not ask itself");
-  }
 
   readonly startServer: Front["startServer"] = async (options) => {
     const server = new MemoryServer();

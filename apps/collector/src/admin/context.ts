@@ -44,8 +44,6 @@ export interface AdminContext {
   readonly readDisk: () => Promise<DiskSpace>;
   /** Undefined if the collector runs on its own. */
   readonly cluster?: ClusterControl | undefined;
-  /** The number of the cluster's partitions. Undefined: one, or the collector runs on its own. */
-  readonly partitions?: number | undefined;
 }
 
 /** The part of the logger that the control API uses. */

@@ -3,11 +3,7 @@ import { endianness } from "node:os";
 import { STORE_LAYOUTS } from "@sluice/event-log";
 import { isPlainObject, KB } from "@sluice/protocol";
 
-/** The version of the format of backups of a collector, or of a cluster of one partition. */
 const FORMAT = 1;
-/** That of backups of several partitions, which versions that know only the first one refuse. */
-export const PARTITIONED_FORMAT = 2;
-const MOST_PARTITIONS = 1_024;
 
 /** Files are cut into pieces of this size. A piece that an earlier backup has is not copied again. */
 export const PIECE_BYTES = KB * KB;
@@ -15,8 +11,6 @@ export const PIECE_BYTES = KB * KB;
 /** A file of the data folder. */
 export interface BackupFile {
   readonly name: string;
-  /** Absent: the backup is not of several partitions. */
-  readonly partition?: number;
   readonly bytes: number;
   /** The version of a database's layout. */
   readonly layout?: number;
@@ -27,20 +21,10 @@ export interface BackupFile {
 /** A deletion of users that the collector was asked for. Its users are named by keyed digests only. */
 export interface BackedUpDeletion {
   readonly id: string;
-  /** Absent: the backup is not of several partitions. */
-  readonly partition?: number;
   readonly createdAt: string;
   readonly suppress: boolean;
   readonly includeAliases: boolean;
   readonly users: readonly { readonly idHmac: string; readonly kind: string }[];
-}
-
-/** The part of one partition. */
-export interface BackupPartition {
-  readonly partition: number;
-  /** When its part was begun. */
-  readonly createdAt: string;
-  readonly counts: BackupManifest["counts"];
 }
 
 /** What a backup consists of. It is written last: a backup without it is not complete. */
@@ -62,8 +46,6 @@ export interface BackupManifest {
   readonly counts: { readonly messages: number; readonly documents: { readonly [kind: string]: number } };
   readonly files: readonly BackupFile[];
   readonly deletions: readonly BackedUpDeletion[];
-  /** All partitions of the cluster, in order. Absent: a collector, or a cluster of one partition. */
-  readonly partitions?: readonly BackupPartition[];
 }
 
 /** A backup that cannot be used. The message is for the person who restores it. */
@@ -72,7 +54,7 @@ export class UnusableBackup extends Error {
 }
 
 export function newManifest(
-  fields: Omit<BackupManifest, "format" | "id" | "node" | "platform" | "byteOrder" | "partitions">,
+  fields: Omit<BackupManifest, "format" | "id" | "node" | "platform" | "byteOrder">,
 ): BackupManifest {
   const { createdAt } = fields;
   return {
@@ -166,8 +148,7 @@ const HASH = /^[0-9a-f]{64}$/;
 /** Whoever writes a manifest can write its checksum too. So its names and numbers are checked before they become paths and sizes. */
 function namesOnlyItsOwn(value: unknown): value is BackupManifest {
   if (!isPlainObject(value)) return false;
-  const { id, createdAt, version, origin, counts, files, deletions, partitions } = value;
-  const isOwn = partitions === undefined ? isUndivided : isOfPartition(partitions);
+  const { id, createdAt, version, origin, counts, files, deletions } = value;
   return (
     typeof id === "string" &&
     ID.test(id) &&
@@ -175,41 +156,9 @@ function namesOnlyItsOwn(value: unknown): value is BackupManifest {
     isCounts(counts) &&
     Array.isArray(files) &&
     files.every(isBackupFile) &&
-    files.every(isOwn) &&
     Array.isArray(deletions) &&
-    deletions.every(isDeletion) &&
-    deletions.every(isOwn) &&
-    (partitions === undefined || (arePartitions(partitions) && haveDatabases(partitions, files)))
+    deletions.every(isDeletion)
   );
-}
-
-/** A partition without its database would be restored as an empty folder. */
-function haveDatabases(partitions: readonly unknown[], files: readonly BackupFile[]): boolean {
-  const found = new Set(files.flatMap(({ partition, layout }) => (layout === undefined ? [] : [partition])));
-  return partitions.every((_, partition) => found.has(partition));
-}
-
-function arePartitions(value: unknown): value is readonly BackupPartition[] {
-  return (
-    Array.isArray(value) &&
-    value.length > 1 &&
-    value.length <= MOST_PARTITIONS &&
-    value.every(
-      (one, index) =>
-        isPlainObject(one) &&
-        one.partition === index &&
-        typeof one.createdAt === "string" &&
-        isCounts(one.counts),
-    )
-  );
-}
-
-const isUndivided = ({ partition }: { readonly partition?: unknown }): boolean => partition === undefined;
-
-function isOfPartition(partitions: unknown) {
-  const count = Array.isArray(partitions) ? partitions.length : 0;
-  return ({ partition }: { readonly partition?: unknown }): boolean =>
-    Number.isSafeInteger(partition) && Number(partition) >= 0 && Number(partition) < count;
 }
 
 function isCounts(value: unknown): boolean {
@@ -247,11 +196,11 @@ function isBackupFile(value: unknown): boolean {
 /** Throws `UnusableBackup` if this version, or this machine, cannot use the data. */
 export function checkUsable({ format, version, byteOrder, files, id, platform }: BackupManifest): void {
   const tooNew = files.find(({ name, layout = 0 }) => layout > (STORE_LAYOUTS[name] ?? 0));
-  if (format > PARTITIONED_FORMAT || tooNew !== undefined)
+  if (format > FORMAT || tooNew !== undefined)
     throw new UnusableBackup(
       `the backup ${id} was made by a newer version (${version}): ${
         tooNew === undefined
-          ? `its format is ${format}, this version knows ${PARTITIONED_FORMAT}`
+          ? `its format is ${format}, this version knows ${FORMAT}`
           : `the layout of ${tooNew.name} is ${tooNew.layout}, this version knows up to ${STORE_LAYOUTS[tooNew.name] ?? 0}`
       }. Install that version or a newer one`,
     );

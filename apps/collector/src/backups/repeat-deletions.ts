@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { storedIdentities, storedIdsOf } from "@sluice/audiences";
+import { storedIdentities } from "@sluice/audiences";
 import {
   BEFORE_FIRST,
   decodeBatch,
@@ -19,7 +19,7 @@ import {
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
-import { DELETION, type DeletedUser, type DeletionDocument } from "../deletions/deletion.js";
+import { DELETION, type DeletionDocument } from "../deletions/deletion.js";
 import { emptyReceipt } from "../deletions/run-step.js";
 import { decodeKey } from "../destinations/secret-box.js";
 import { keyName } from "../documents/suppressions.js";
@@ -37,65 +37,45 @@ export interface RepeatedDeletions {
 
 const AT_ONCE = { messages: 5_000, bytes: 8 * 1_024 * 1_024 };
 
-/** A restored folder, and the deletions of its partition that later backups know. */
+/** A restored folder, and the deletions that later backups know. */
 export interface RestoredFolder {
   readonly directory: string;
   readonly deletions: readonly BackedUpDeletion[];
 }
 
 /**
- * Finds the deletions of later backups that the restored folders lack, and adds them as deletions that have not begun: a collector continues
+ * Finds the deletions of later backups that the restored folder lacks, and adds them as deletions that have not begun: a collector continues
  * those when it starts. Until they have run, the users' messages are not delivered. Deletions keep only digests of ids, so the users are
- * recognized among all ids in the logs and in the profiles. A user is recognized in any folder, and deleted in each with the ids that belong
- * to the user: only one folder of several has the profiles.
+ * recognized among all ids in the log and in the profiles.
  */
 export async function repeatDeletions(
-  folders: readonly RestoredFolder[],
-  secretKey: string | undefined,
-): Promise<readonly RepeatedDeletions[]> {
-  const lacking = await Promise.all(folders.map((folder) => lackingIn(folder, secretKey)));
-  const known: Known = { identities: new Map(), joined: new Map() };
-  for (const { directory, deletions, digest } of lacking) {
-    if (deletions.length === 0 || digest === undefined) continue;
-    await withStore(directory, (store) => recognize(deletions, store, { directory, digest, known }));
-  }
-  if (folders.length > 1) {
-    const all = lacking.flatMap(({ deletions }) => deletions);
-    for (const { directory } of folders) await findJoined(directory, all, known);
-  }
-  const repeated: RepeatedDeletions[] = [];
-  for (const folder of lacking) repeated.push(await addTo(folder, known));
-  return repeated;
-}
-
-/** A folder with the deletions that it lacks. */
-interface LackingFolder extends RestoredFolder {
-  /** Undefined: the key to recognize users is not there. */
-  readonly digest: IdDigest | undefined;
-}
-
-/** What was found in all folders. */
-interface Known {
-  /** By digest. */
-  readonly identities: Map<string, Identity>;
-  /** The ids that belong to an id, by deletion and id. */
-  readonly joined: Map<string, Pick<DeletedUser, "identities" | "aliases">>;
-}
-
-async function lackingIn(
   { directory, deletions }: RestoredFolder,
   secretKey: string | undefined,
-): Promise<LackingFolder> {
+): Promise<RepeatedDeletions> {
+  const lacking = await lackingIn({ directory, deletions });
+  const none = { repeated: 0, unneeded: 0, withoutKey: 0 };
+  if (lacking.length === 0) return none;
+  const key = await readKey(directory, secretKey);
+  if (key === undefined) return { ...none, withoutKey: lacking.length };
+  const digest = idDigest(idDigestKey(key));
+  return withStore(directory, async (store) => {
+    const known = await recognize(lacking, store, { directory, digest });
+    const found = lacking.flatMap((deletion): Found[] => {
+      const identities = deletion.users.flatMap(({ idHmac }) => known.get(idHmac) ?? []);
+      return identities.length === 0 ? [] : [{ deletion, identities }];
+    });
+    for (const one of found) await addDeletion(one, store, digest);
+    return { ...none, repeated: found.length, unneeded: lacking.length - found.length };
+  });
+}
+
+async function lackingIn({ directory, deletions }: RestoredFolder): Promise<readonly BackedUpDeletion[]> {
   const all = new Map(deletions.map((one) => [one.id, one] as const));
   if (all.size > 0)
     await withStore(directory, async ({ config }) => {
       for (const { id } of await config.list(DELETION)) all.delete(id);
     });
-  const key = all.size === 0 ? undefined : await readKey(directory, secretKey);
-  return {
-    ...{ directory, deletions: [...all.values()] },
-    digest: key === undefined ? undefined : idDigest(idDigestKey(key)),
-  };
+  return [...all.values()];
 }
 
 async function withStore<T>(directory: string, use: (store: Store) => Promise<T>): Promise<T> {
@@ -105,47 +85,6 @@ async function withStore<T>(directory: string, use: (store: Store) => Promise<T>
   } finally {
     await store.close();
   }
-}
-
-async function addTo(
-  { directory, deletions, digest }: LackingFolder,
-  known: Known,
-): Promise<RepeatedDeletions> {
-  if (deletions.length === 0) return { repeated: 0, unneeded: 0, withoutKey: 0 };
-  if (digest === undefined) return { repeated: 0, unneeded: 0, withoutKey: deletions.length };
-  const found = deletions.flatMap((deletion): Found[] => {
-    const identities = deletion.users.flatMap(({ idHmac }) => known.identities.get(idHmac) ?? []);
-    return identities.length === 0 ? [] : [{ deletion, identities }];
-  });
-  await withStore(directory, async (store) => {
-    for (const one of found) await addDeletion(one, store, digest, known);
-  });
-  return { repeated: found.length, unneeded: deletions.length - found.length, withoutKey: 0 };
-}
-
-/** What the profiles of a folder know of the users that were found. */
-async function findJoined(
-  directory: string,
-  deletions: readonly BackedUpDeletion[],
-  { identities, joined }: Known,
-): Promise<void> {
-  if (identities.size === 0) return;
-  const profiles = openSqliteProfileStore({ directory });
-  try {
-    for (const { id, users, includeAliases = false } of deletions)
-      for (const { idHmac } of users) {
-        const identity = identities.get(idHmac);
-        if (identity === undefined) continue;
-        const found = await storedIdsOf(profiles, identity, includeAliases);
-        if (found.identities.length > 1 || found.aliases.length > 0) joined.set(keyOf(id, identity), found);
-      }
-  } finally {
-    await profiles.close();
-  }
-}
-
-function keyOf(deletionId: string, identity: Identity): string {
-  return `${deletionId} ${identity}`;
 }
 
 async function readKey(directory: string, given: string | undefined): Promise<Uint8Array | undefined> {
@@ -158,23 +97,20 @@ interface Found {
   readonly identities: readonly Identity[];
 }
 
-/** Finds the ids of deleted users that are in the data of a folder. */
+/** Finds the ids of deleted users that are in the data of a folder, by their digests. */
 async function recognize(
   deletions: readonly BackedUpDeletion[],
   store: Store,
-  {
-    directory,
-    digest,
-    known,
-  }: { readonly directory: string; readonly digest: IdDigest; readonly known: Known },
-): Promise<void> {
+  { directory, digest }: { readonly directory: string; readonly digest: IdDigest },
+): Promise<ReadonlyMap<string, Identity>> {
+  const known = new Map<string, Identity>();
   const wanted = new Set(deletions.flatMap(({ users }) => users.map(({ idHmac }) => idHmac)));
   const seen = new Set<Identity>();
   const look = (identity: Identity): void => {
     if (seen.has(identity)) return;
     seen.add(identity);
     const id = digest.of(identity);
-    if (wanted.has(id)) known.identities.set(id, identity);
+    if (wanted.has(id)) known.set(id, identity);
   };
   for await (const identity of messageIdentities(store)) look(identity);
   const profiles = openSqliteProfileStore({ directory });
@@ -183,6 +119,7 @@ async function recognize(
   } finally {
     await profiles.close();
   }
+  return known;
 }
 
 async function* messageIdentities({ log }: Store): AsyncGenerator<Identity> {
@@ -200,7 +137,6 @@ async function addDeletion(
   { deletion: { id, createdAt, suppress, includeAliases }, identities }: Found,
   { config, log }: Store,
   digest: IdDigest,
-  { joined }: Known,
 ): Promise<void> {
   for (const identity of identities) await holdBack(identity, { config, log }, digest);
   const document: DeletionDocument = {
@@ -209,10 +145,7 @@ async function addDeletion(
     includeAliases,
     status: "initialized",
     step: "suppress",
-    users: identities.map((identity) => ({
-      ...{ identity, identities: [], aliases: [], sourceIds: [] },
-      ...joined.get(keyOf(id, identity)),
-    })),
+    users: identities.map((identity) => ({ identity, identities: [], aliases: [], sourceIds: [] })),
     receipt: emptyReceipt(identities, digest),
   };
   await config.put(DELETION, id, document, 0);

@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, open, readdir, rename, rm, rmdir, statfs } from "node:f
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { syncDirectory } from "@sluice/event-log";
-import { partitionFolder, writePartitionsMark } from "../process/partition-folders.js";
 import { hashesOf } from "./backup-folder.js";
 import { type BackupSource, openBackupSource } from "./backup-source.js";
 import {
@@ -15,8 +14,7 @@ import {
   sha256,
   UnusableBackup,
 } from "./manifest.js";
-import { deletionsOf, partsOf } from "./partitions.js";
-import { type RepeatedDeletions, type RestoredFolder, repeatDeletions } from "./repeat-deletions.js";
+import { type RepeatedDeletions, repeatDeletions } from "./repeat-deletions.js";
 
 export interface RestoreOptions {
   /** A backup folder, an archive, or the bytes of an archive. */
@@ -75,18 +73,9 @@ async function restoreFrom(
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   await mkdir(draft, { recursive: true, mode: 0o700 });
   await checkSpace(draft, bytes);
-  const folders: RestoredFolder[] = [];
-  for (const { partition, files } of partsOf(manifest)) {
-    const folder = partition === undefined ? draft : join(draft, partitionFolder(partition));
-    if (partition !== undefined) await mkdir(folder, { mode: 0o700 });
-    for (const file of files) await writeFile(source, file, manifest, folder);
-    const deletions = manifests.flatMap((one) => deletionsOf(one, partition));
-    folders.push({ directory: folder, deletions });
-  }
-  const deletions = inAnyPart(await repeatDeletions(folders, secretKey));
-  for (const { directory: folder } of folders) syncDirectory(folder);
-  if (manifest.partitions !== undefined)
-    await writePartitionsMark(draft, { partitions: manifest.partitions.length });
+  for (const file of manifest.files) await writeFile(source, file, manifest, draft);
+  const later = manifests.flatMap((one) => one.deletions);
+  const deletions = await repeatDeletions({ directory: draft, deletions: later }, secretKey);
   syncDirectory(draft);
   // Another restore may have been faster.
   await checkTarget(directory);
@@ -96,17 +85,6 @@ async function restoreFrom(
   await rename(draft, directory);
   syncDirectory(dirname(directory));
   return { directory, manifest, bytes, deletions, isNewest: manifest === manifests.at(-1), damaged };
-}
-
-/** A deletion runs in every partition, and counts once. */
-function inAnyPart(parts: readonly RepeatedDeletions[]): RepeatedDeletions {
-  const most = (of: (part: RepeatedDeletions) => number): number => Math.max(...parts.map(of));
-  const repeated = most((part) => part.repeated);
-  return {
-    repeated,
-    unneeded: most((part) => part.repeated + part.unneeded) - repeated,
-    withoutKey: most((part) => part.withoutKey),
-  };
 }
 
 async function checkTarget(directory: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { Counter, Metrics } from "../process/telemetry/metrics.js";
 
 const COUNTERS = {
   sluice_cluster_takeovers_total: {
-    help: "Times that this process became the owner of the partition",
+    help: "Times that this process became the owner",
     label: undefined,
     values: [],
   },

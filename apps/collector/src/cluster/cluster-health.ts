@@ -13,8 +13,6 @@ export interface HealthFacts {
   readonly unanswered?: { readonly ms: number } | undefined;
   /** Why it is not safe to acknowledge; undefined: it is. */
   readonly unsafe: string | undefined;
-  /** Undefined: it is the only one. */
-  readonly partition?: number | undefined;
 }
 
 /** A takeover is no reason to take every process out of the load balancer: requests wait meanwhile. */
@@ -41,7 +39,6 @@ export function clusterHealth({
   engineMs,
   unanswered,
   unsafe,
-  partition,
 }: HealthFacts): Health {
   if (unsafe !== undefined) return { kind: "unavailable", reason: unsafe };
   if (engine.kind === "disconnected" && engineMs > PATIENCE_MS)
@@ -49,9 +46,6 @@ export function clusterHealth({
   if (unanswered !== undefined && unanswered.ms > PATIENCE_MS)
     return { kind: "unavailable", reason: ENGINE_SILENT };
   if (!hasOwner && ownerlessMs > PATIENCE_MS)
-    return {
-      kind: "unavailable",
-      reason: `no process owns ${partition === undefined ? "the partition" : `partition ${partition}`}`,
-    };
+    return { kind: "unavailable", reason: "no process owns the log" };
   return { kind: "ready" };
 }

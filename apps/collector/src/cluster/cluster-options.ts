@@ -16,9 +16,6 @@ export interface OpenEngineParts {
   /** The cluster to which the data folder belongs; undefined for a new folder. */
   readonly clusterId: string | undefined;
   readonly clock: Clock;
-  readonly partition: number;
-  /** The log of this partition may be made although `clusterId` is known. */
-  readonly isNewPartition: boolean;
 }
 
 export interface ClusterOptions {
@@ -27,8 +24,6 @@ export interface ClusterOptions {
   readonly node: string;
   /** Where other processes reach this one. Default: the address on which it listens. */
   readonly advertise?: string;
-  /** Fixed when the cluster is made. Default: 1. */
-  readonly partitions?: number;
   /** After this time without a heartbeat of the owner, another process takes over. Default: 3_000. */
   readonly leaseMs?: number;
   /** How long to try again if the engine cannot be reached at the start. Default: 60_000. */

@@ -13,10 +13,6 @@ export interface ConfiguredEngineParts {
   readonly connectionName: string;
   /** Whether a cluster that does not exist is made. Default: true. */
   readonly create?: boolean;
-  /** Default: 0. */
-  readonly partition?: number;
-  /** The partition's log may be made although `clusterId` is known. Default: false. */
-  readonly isNewPartition?: boolean;
   /** Ends the opening. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -31,7 +27,7 @@ export async function openEngineIfThere(config: ClusterConfig, parts: Configured
 
 /** Connects to the NATS servers that the configuration names. Rejects with `EngineRefused`. */
 export async function openConfiguredEngine(config: ClusterConfig, parts: ConfiguredEngineParts) {
-  const { fingerprint, clusterId, clock, connectionName, create, partition, isNewPartition, signal } = parts;
+  const { fingerprint, clusterId, clock, connectionName, create, signal } = parts;
   const { openJetStream } = await import("@sluice/event-log/jetstream");
   return openJetStream({
     ...{ servers: config.clusterServers, cluster: config.clusterName, clock, fingerprint, connectionName },
@@ -39,7 +35,7 @@ export async function openConfiguredEngine(config: ClusterConfig, parts: Configu
     monitors: config.clusterMonitors,
     acceptUnsynced: config.clusterAcceptUnsynced,
     maxLogBytes: config.clusterMaxLogBytes,
-    ...defined({ clusterId, create, partition, isNewPartition, signal }),
+    ...defined({ clusterId, create, signal }),
     ...defined({ credentials: credentialsOf(config), tls: tlsOf(config) }),
   });
 }

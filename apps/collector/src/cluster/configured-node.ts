@@ -22,7 +22,7 @@ function clusterOptionsOf(config: CollectorConfig, signal: AbortSignal | undefin
   const { clusterName: name, clusterLeaseMs: leaseMs, clusterAdvertise: advertise } = config;
   const node = config.clusterNode ?? nodeOfMachine();
   return {
-    ...{ name, node, leaseMs, waitMs: config.clusterWaitMs, partitions: config.clusterPartitions },
+    ...{ name, node, leaseMs, waitMs: config.clusterWaitMs },
     ...defined({ advertise, signal }),
     openEngine: (parts) => openEngineIfThere(config, { ...parts, connectionName: `sluice ${node}`, signal }),
   };

@@ -15,10 +15,7 @@ import type { ClusterCounts } from "./cluster-counts.js";
 import { passingHealth } from "./cluster-health.js";
 import type { ClusterOptions } from "./cluster-options.js";
 import type { ClusterState } from "./cluster-state.js";
-import { type Front, type FrontOptions, openFront } from "./front/front.js";
-import type { ListenerName } from "./front/peer.js";
-import { frontRouting, type StandingParts } from "./gateway/front-routing.js";
-import { metricsOfPartitions } from "./gateway/partition-metrics.js";
+import { type Front, openFront } from "./front/front.js";
 
 /** What the process needs to answer requests. */
 export interface FrontParts {
@@ -34,7 +31,7 @@ export interface FrontParts {
 }
 
 /** What is known of the cluster: nothing until the engine is there. */
-export interface Standing extends StandingParts {
+export interface Standing {
   state?: ClusterState;
   /** Why the state is not known yet. */
   reason: string;
@@ -68,16 +65,6 @@ export async function openNodeFront(
   const scraped = guardMetrics(metricsRoute(metrics), tokens, clock);
   const operators = (host: string, isSeparate: boolean): readonly Route[] =>
     checkHosts([scraped], { listensOn: host, isSeparate, allowedHosts: options.allowedHosts ?? [] });
-  const operatorsOf = (listener: ListenerName, routes: readonly Route[]): readonly Route[] => {
-    const { adminListen, host } = options;
-    const allowedHosts = options.allowedHosts ?? [];
-    if (listener === "admin")
-      return checkHosts(routes, { listensOn: adminListen?.host ?? "", isSeparate: true, allowedHosts });
-    return adminListen === undefined ? checkHosts(routes, { listensOn: host, allowedHosts }) : [];
-  };
-  const { partitions = 1 } = clusterOptions;
-  const onPassed: FrontOptions["onPassed"] = (result) =>
-    counts.add("sluice_cluster_passed_requests_total", result);
   const front: Front = await (options.openFront ?? openFront)({
     ...{ clock, logger, limits, metrics, token },
     public: { host: options.host, port: options.port },
@@ -86,21 +73,9 @@ export async function openNodeFront(
       if (listener === "admin") return [...health, ...operators(options.adminListen?.host ?? "", true)];
       return options.adminListen === undefined ? [...health, ...operators(options.host, false)] : health;
     },
-    ...(partitions === 1
-      ? {}
-      : {
-          routing: frontRouting({
-            ...{ standing, clock, partitions, token, onPassed, front: () => front },
-            fixedRoutes: (listener) => [
-              ...health,
-              ...operatorsOf(listener, [guardMetrics(metricsOfPartitions(metrics, standing), tokens, clock)]),
-            ],
-            operatorsOf,
-          }),
-        }),
-    owner: (partition) => standing.state?.owner(partition) ?? { kind: "none" },
+    owner: () => standing.state?.owner() ?? { kind: "none" },
     trouble: () => standing.state?.engineTrouble,
-    onPassed,
+    onPassed: (result) => counts.add("sluice_cluster_passed_requests_total", result),
   });
   front.advertise(clusterOptions.advertise ?? front.url);
   return front;

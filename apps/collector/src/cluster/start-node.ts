@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { openReplica, type RetentionOptions } from "@sluice/event-log";
+import { openReplica, type Replica, type RetentionOptions } from "@sluice/event-log";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { Collector } from "../collector.js";
 import type { CollectorOptions } from "../collector-options.js";
@@ -15,25 +15,16 @@ import { buildMetric } from "../process/telemetry/store-metrics.js";
 import { VERSION } from "../process/version.js";
 import { ClusterCounts } from "./cluster-counts.js";
 import { markClusterFolder, readClusterFolder } from "./cluster-folder.js";
-import type { ClusterOptions } from "./cluster-options.js";
+import { showClusterMetrics } from "./cluster-metrics.js";
+import type { ClusterEngine, ClusterOptions } from "./cluster-options.js";
 import { ClusterState } from "./cluster-state.js";
 import type { Front, openFront } from "./front/front.js";
 import { keyFingerprint, peerToken } from "./front/peer.js";
+import { type LeadParts, leadLog } from "./lead.js";
 import { Membership } from "./membership/membership.js";
 import { type FrontParts, openNodeFront, type Standing } from "./open-node-front.js";
-import type { Ownership } from "./ownership/ownership.js";
-import type { LeadParts } from "./partitions/lead-partition.js";
-import {
-  closeEngine,
-  type OpenedPartition,
-  openEngines,
-  openReplicas,
-  shareOf,
-  type Waiting,
-} from "./partitions/open-partitions.js";
-import { ownPartition } from "./partitions/own-partition.js";
-import { Partition } from "./partitions/partition.js";
-import { type SeveralPartitions, severalPartitions } from "./partitions/several-partitions.js";
+import { OWNER_KEY } from "./ownership/lease.js";
+import { Ownership } from "./ownership/ownership.js";
 import { waitForEngine } from "./wait-for-engine.js";
 
 export interface ClusterNodeOptions extends CollectorOptions {
@@ -45,7 +36,7 @@ export interface ClusterNodeOptions extends CollectorOptions {
   readonly openFront?: typeof openFront;
 }
 
-/** A process of a cluster. It serves requests whether it owns the partition or not. */
+/** A process of a cluster. It serves requests whether it owns the log or not. */
 export interface ClusterNode extends Omit<Collector, "store" | "firstRun"> {
   readonly firstRun: undefined;
   /** The cluster as this process sees it. */
@@ -68,7 +59,8 @@ interface NodeParts extends Omit<FrontParts, "options"> {
   readonly options: ClusterNodeOptions;
   readonly front: Front;
   readonly standing: Standing;
-  readonly opened: readonly OpenedPartition[];
+  readonly engine: ClusterEngine;
+  readonly replica: Replica;
   readonly retention: RetentionOptions;
 }
 
@@ -89,31 +81,35 @@ async function startStages(options: ClusterNodeOptions, stages: Stages): Promise
   const standing: Standing = { reason: "the collector starts" };
   // It listens before the engine is there, so that load balancers see that the process runs and is not ready.
   const front = stages.keep(await openNodeFront(frontParts, standing), (it) => it.close(0));
-  const open = (clusterId: string | undefined, partition: number, isNewPartition: boolean) =>
-    clusterOptions.openEngine({
-      ...{ node, clock, clusterId, partition, isNewPartition },
-      fingerprint: keyFingerprint(key, name),
-    });
-  const waiting: Waiting = (ask, drop) => waitWhileAway(ask, frontParts, standing, drop);
-  const first = await waiting(() => open(mark?.id, 0, false), closeEngine);
-  const engine = stages.keep(first, closeEngine);
+  const first = await waitWhileAway(
+    () =>
+      clusterOptions.openEngine({
+        ...{ node, clock, clusterId: mark?.id },
+        fingerprint: keyFingerprint(key, name),
+      }),
+    frontParts,
+    standing,
+    (late) => late.close(),
+  );
+  const engine = stages.keep(first, (it) => it.close());
+  // It may be there, and answer nothing yet.
+  await waitWhileAway(() => engine.leases.get(OWNER_KEY), frontParts, standing);
   await markClusterFolder(dataDirectory, { name, ...defined({ id: engine.cluster?.id }) });
   const retention = await resolveRetention(options.retention ?? NO_RETENTION, dataDirectory);
   announceRetention(logger, retention);
-  const opening = {
-    ...{ stages, clock, logger, cluster: name, node, dataDirectory, retention, engine },
-    counts,
-    dedupeWindowMs: options.dedupeWindowMs,
-    openReplica: options.openReplica ?? openReplica,
-    waiting,
-    openEngine: (partition: number, isNew: boolean) => open(engine.cluster?.id, partition, isNew),
-  };
-  const engines = await openEngines(opening, clusterOptions.partitions ?? 1);
-  const opened = await openReplicas(opening, engines);
-  return connectParts(stages, {
-    ...{ ...frontParts, front, standing, opened },
-    retention: shareOf(retention, opened.length),
-  });
+  const replica = stages.keep(
+    await (options.openReplica ?? openReplica)({
+      ...{ directory: dataDirectory, engine, clock, node, retention },
+      ...defined({ dedupeWindowMs: options.dedupeWindowMs }),
+      onDamage: (what) => logger.error("stored data is damaged", { what }),
+      onProblem(what, againAfterMs) {
+        if (againAfterMs !== undefined) counts.add("sluice_cluster_copy_load_failures_total");
+        logger.warn("the copy does not follow the log", { what, againAfterMs });
+      },
+    }),
+    (it) => it.close(),
+  );
+  return connectParts(stages, { ...frontParts, front, standing, engine, replica, retention });
 }
 
 /** Waits for an engine that cannot be reached. Logs each reason once. */
@@ -121,7 +117,7 @@ function waitWhileAway<T>(
   ask: () => Promise<T>,
   { options, logger }: FrontParts,
   standing: Standing,
-  drop: ((late: T) => unknown) | undefined,
+  drop?: (late: T) => unknown,
 ): Promise<T> {
   const { clock = systemClock, clusterOptions } = options;
   const { waitMs: timeoutMs = WAIT_MS, signal } = clusterOptions;
@@ -140,7 +136,7 @@ const NO_RETENTION = { retentionMs: "none", retentionBytes: "none" } as const;
 
 /** Front, membership and ownership, which tell each other of changes. */
 async function connectParts(stages: Stages, parts: NodeParts): Promise<ClusterNode> {
-  const { options, logger, metrics, front, standing, opened } = parts;
+  const { options, logger, counts, metrics, front, standing, engine, replica } = parts;
   const { clock = systemClock, clusterOptions } = options;
   const { name, node, leaseMs = LEASE_MS } = clusterOptions;
   const instance = randomUUID();
@@ -153,54 +149,51 @@ async function connectParts(stages: Stages, parts: NodeParts): Promise<ClusterNo
     state.look();
     front.ownerChanged();
   };
-  const wakeAll = (): void => {
-    for (const ownership of ownerships) ownership.wake();
-  };
 
   const address = clusterOptions.advertise ?? front.url;
   const state: ClusterState = new ClusterState({
-    ...{ name, node, instance, version: VERSION, address, clock },
-    partitions: opened.map(
-      ({ engine, replica }, partition) =>
-        new Partition({
-          ...{ partition, instance, clock, engine, replica },
-          ownership: () => ownerships[partition] as Ownership,
-        }),
-    ),
+    ...{ name, node, instance, version: VERSION, address, clock, engine, replica },
+    ownership: () => ownership,
     membership: () => membership,
   });
-  const { leases } = controlOf(opened).engine;
+  const { leases } = engine;
   const membership: Membership = new Membership({
     leases,
     clock,
     heartbeatMs: MEMBER_HEARTBEAT_MS,
     self: () => state.facts(),
-    onChange: () => isConnected && wakeAll(),
+    onChange: () => isConnected && ownership.wake(),
     onNameTaken: (by) => fatal.reject(nameTaken(node, by.address)),
     onProblem: problem,
   });
   const leading = leadParts(parts, state, membership);
-  const ownerships: readonly Ownership[] = state.partitions.map((partition) =>
-    ownPartition(partition, {
-      ...{ leases, clock, leaseMs, state, membership, leading, problem },
-      self: { node, instance, address },
-      onChange: () => {
-        changed();
-        if (!isConnected) return;
-        membership.beat();
-        // Who owns one partition decides who takes the others.
-        if (ownerships.length > 1) queueMicrotask(wakeAll);
-      },
+  const ownership: Ownership = new Ownership({
+    ...{ leases, key: OWNER_KEY, clock, leaseMs, self: { node, instance, address } },
+    heartbeatMs: leaseMs / 3,
+    facts: () => ({
+      isReady: state.isReady,
+      isDrained: membership.isDrained(node),
+      hasSuccessor: state.hasSuccessor(),
     }),
-  );
+    lead: (term, lost, signal) => leadLog(leading, { term, lost, signal }),
+    onChange: () => {
+      changed();
+      if (isConnected) membership.beat();
+    },
+    onStepDown(how, reason) {
+      counts.add("sluice_cluster_step_downs_total", how);
+      if (how === "lost") logger.warn("stops being the owner", { how, reason });
+      else logger.info("stops being the owner", { how, reason });
+    },
+    onProblem: problem,
+  });
   isConnected = true;
   standing.state = state;
-  standing.several = leading.several;
-  state.showMetrics(metrics, () => front.waiting);
-  await joinCluster(stages, ownerships, leading);
+  showClusterMetrics(state, metrics, () => front.waiting);
+  await joinCluster(stages, ownership, leading, membership);
   keepLooking(stages, parts, state, () => {
     changed();
-    wakeAll();
+    ownership.wake();
   });
   logger.info("joined the cluster", { cluster: name, address });
   const { publicUrl, region } = options;
@@ -209,80 +202,44 @@ async function connectParts(stages: Stages, parts: NodeParts): Promise<ClusterNo
     firstRun: undefined,
     state,
     failed: fatal.promise,
-    close: (graceMs) => closeNode(stages, ownerships, clock, graceMs),
+    close: (graceMs) => closeNode(stages, ownership, clock, graceMs),
   };
 }
 
 async function joinCluster(
   { keep }: Stages,
-  ownerships: readonly Ownership[],
-  { membership, several, front }: LeadParts,
+  ownership: Ownership,
+  { front }: LeadParts,
+  membership: Membership,
 ): Promise<void> {
-  for (const ownership of ownerships) keep(ownership, (it) => it.close());
+  keep(ownership, (it) => it.close());
   keep(membership, (it) => it.close());
-  if (several !== undefined) keep(several.peers, (it) => it.close());
   // It closes first: the requests that it has still need to know the next owner.
   keep(front, (it, leftMs) => it.close(leftMs));
   await membership.start();
-  if (several !== undefined) await readSources(keep, several);
-  for (const ownership of ownerships) await ownership.start();
+  await ownership.start();
 }
 
-/** A copy that is being loaded has no sources yet: they are read again when it is whole. */
-async function readSources(
-  keep: Stages["keep"],
-  { sources, control }: Pick<SeveralPartitions, "sources" | "control">,
-): Promise<void> {
-  const over = keep(new AbortController(), (it) => it.abort());
-  const isRead = await sources.refresh().then(
-    () => control.status().role !== "loading",
-    () => false,
-  );
-  if (isRead) return;
-  void control
-    .caughtUp(over.signal)
-    .then(() => sources.refresh())
-    // The first request with an unknown key reads them.
-    .catch(() => {});
-}
-
-function controlOf(opened: readonly OpenedPartition[]): OpenedPartition {
-  return opened[0] as OpenedPartition;
-}
-
-/** What leading a partition needs. */
+/** What leading the log needs. */
 function leadParts(parts: NodeParts, state: ClusterState, membership: Membership): LeadParts {
-  const { options, logger, counts, front, retention, opened, token } = parts;
-  const { clock = systemClock, clusterOptions } = options;
-  const { name, node } = clusterOptions;
+  const { options, logger, counts, front, retention, replica } = parts;
+  const { name, node } = options.clusterOptions;
   const control = {
     name,
     node,
     view: () => state.view(),
     drain: (wanted: string) => membership.drain(wanted),
     undrain: (wanted: string) => membership.cancelDrain(wanted),
-    move: (partition: number, to: string | undefined) => membership.move(partition, to),
   };
-  return {
-    ...{ options, logger, counts, front, state, membership, retention, control },
-    several:
-      opened.length === 1
-        ? undefined
-        : severalPartitions(controlOf(opened).replica, { front: () => front, token, node, clock }),
-  };
+  return { ...{ options, logger, counts, front, state, replica, retention, control } };
 }
 
 /** Hands over first, so that requests which arrive meanwhile can still be passed on to the next owner. */
-async function closeNode(
-  stages: Stages,
-  ownerships: readonly Ownership[],
-  clock: Clock,
-  graceMs: number,
-): Promise<void> {
+async function closeNode(stages: Stages, ownership: Ownership, clock: Clock, graceMs: number): Promise<void> {
   const deadlineMs = clock.monotonic() + graceMs;
   const isOver = new AbortController();
   // Without the engine, what is under way cannot be finished: closing the copy rejects it.
-  const left = Promise.all(ownerships.map((ownership) => ownership.leave()));
+  const left = ownership.leave();
   await Promise.race([left, clock.sleep(graceMs, isOver.signal).catch(() => {})]);
   isOver.abort();
   await stages.close(Math.max(0, deadlineMs - clock.monotonic()));
@@ -291,22 +248,18 @@ async function closeNode(
 /** Calls `look` after changes of the copy and the engine, and every now and then checks whether it is still safe to acknowledge. */
 function keepLooking(
   { keep }: Stages,
-  { opened, options, logger, standing }: NodeParts,
+  { engine, replica, options, logger }: NodeParts,
   state: ClusterState,
   look: () => void,
 ): void {
   const { clock = systemClock } = options;
-  for (const { replica, engine } of opened) {
-    keep(replica.onStatus(look), (stop) => stop());
-    keep(engine.onHealth(look), (stop) => stop());
-  }
+  keep(replica.onStatus(look), (stop) => stop());
+  keep(engine.onHealth(look), (stop) => stop());
   const stop = keep(new AbortController(), (it) => it.abort());
   const check = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       await clock.sleep(SAFETY_CHECK_MS, stop.signal);
-      // What this process was not told, because it was away.
-      await standing.several?.documents.changed(undefined).catch(() => {});
-      await Promise.all(opened.map(({ engine }) => engine.checkSafety?.())).then(
+      await Promise.resolve(engine.checkSafety?.()).then(
         () => {
           state.unsafe = undefined;
         },

@@ -12,8 +12,7 @@ export const DELETION = "deletion";
  *   collect   records the user's ids and the sources that have messages of the user, before these are removed
  *   purge     removes messages, attempts and retries
  *   forget    removes the profile, memberships, and audience messages that are not published yet
- *   tell      sends a `delete` message per source to its enabled destinations that accept deletions. In a cluster, the first partition
- *             that has messages of the source sends it
+ *   tell      sends a `delete` message per source to its enabled destinations that accept deletions
  *   erase     rewrites the files, so that no removed data is left on disk
  *   trace     waits until the `delete` messages are delivered, or somebody gives up those that failed, then purges them too
  *   done      nothing is left to do

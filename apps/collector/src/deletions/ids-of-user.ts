@@ -31,10 +31,7 @@ interface ProfileFigures {
   readonly audienceMemberships: number;
 }
 
-/**
- * The ids to delete with a requested one: those that its profile has, and those that the request named. In a cluster of several
- * partitions, another partition's deletion may have removed the profile already.
- */
+/** The ids to delete with a requested one: those that its profile has, and those that are known of it already: the profile may be removed. */
 export async function idsOfUser(
   { identity, identities, aliases }: Pick<DeletedUser, "identity" | "identities" | "aliases">,
   includeAliases: boolean,

@@ -14,7 +14,7 @@ export interface RunParts extends DeletionParts {
 /** Pause after a failure. Doubles with each failure in a row. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 5 * 60_000;
-/** Pause before checking again whether other partitions know their part, or the `delete` messages are delivered. Doubles with each check. */
+/** Pause before checking again whether the `delete` messages are delivered. Doubles with each check. */
 const FIRST_CHECK_MS = 250;
 
 type Deletion = Versioned<DeletionDocument>;

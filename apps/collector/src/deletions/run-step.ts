@@ -4,14 +4,13 @@ import { DOCUMENT_KINDS, type Identity, idOf, isUserIdentity } from "@sluice/eve
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
-import type { DestinationDocument, SourceDocument } from "../documents/documents.js";
+import type { DestinationDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import { deliveriesIn, withDeliveries } from "./delete-messages.js";
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { idsOfUser, type ProfileRemoval } from "./ids-of-user.js";
 import { messagesOf } from "./messages-of.js";
-import { deleteMessageId, type OtherPartitions, partitionsBefore } from "./other-partitions.js";
 
 export interface DeletionParts {
   readonly store: Pick<Store, "log" | "config" | "consumers"> & Purging;
@@ -23,8 +22,6 @@ export interface DeletionParts {
   readonly clock: Clock;
   /** Built-in sources. They have no messages from clients, so they get no `delete` message. */
   readonly builtInSourceIds: readonly string[];
-  /** Undefined: the deletion runs here only. */
-  readonly others?: OtherPartitions | undefined;
   /** Called when waiting retries were removed: those who count them read their number again. Default: nothing. */
   readonly onRetriesRemoved?: () => void;
   /** Stops a step between two commits. Default: never. */
@@ -58,7 +55,7 @@ export function runStep(
     case "purge":
       return purge(deletion, parts);
     case "forget":
-      return forget(id, deletion, parts);
+      return forget(deletion, parts);
     case "tell":
       return tell(id, deletion, parts);
     case "erase":
@@ -146,10 +143,8 @@ async function purge(deletion: DeletionDocument, parts: DeletionParts): Promise<
   return { kind: "done", receipt: withUsers(deletion, (user, index) => ({ ...user, ...removed[index] })) };
 }
 
-async function forget(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
+async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const { profiles, clock } = parts;
-  if (!(await haveAllBegun(id, deletion, parts)))
-    return { kind: "waiting", receipt: deletion.receipt, status: "running" };
   const { users = [] } = deletion;
   const forgotten = await profiles.forget(users);
   // Purge again: messages from clients or audiences may have been appended during the first purge.
@@ -168,15 +163,12 @@ async function forget(id: string, deletion: DeletionDocument, parts: DeletionPar
 async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const { store, clock, catalog } = parts;
   const { users = [] } = deletion;
-  const elsewhere = await toldElsewhere(id, deletion, users, parts);
-  if (elsewhere === undefined) return { kind: "waiting", receipt: deletion.receipt, status: "running" };
   const destinations = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(
     ({ value }) => value.enabled && catalog.get(value.type)?.takesDeletions === true,
   );
   const deleteMessages: DeletionReceipt["deleteMessages"][number][] = [];
   for (const [number, user] of users.entries()) {
     for (const sourceId of user.sourceIds) {
-      if (elsewhere.has(deleteMessageId(id, number, 0, sourceId))) continue;
       const destinationIds = destinations
         .filter(({ value }) =>
           value.connections.some((one) => one.sourceId === sourceId && one.upTo === undefined),
@@ -198,56 +190,9 @@ function namedIn({ identity, identities }: DeletedUser): readonly Identity[] {
   return [...new Set([identity, ...identities.filter(isUserIdentity)])];
 }
 
-/** Within this time, a request that reached some partitions only is repeated, or it never is. */
-const REPEATED_WITHIN_MS = 10 * 60_000;
-
-/**
- * Whether the deletion was stored in all partitions, with the ids that belong to its users. The profiles are what knows those ids: when they
- * are gone, a partition that the request reaches later would not find all messages.
- */
-async function haveAllBegun(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<boolean> {
-  const { others, signal } = parts;
-  if (others === undefined || !isYounger(deletion, REPEATED_WITHIN_MS, parts)) return true;
-  const { number, count } = others.own;
-  for (let partition = 0; partition < count; partition++) {
-    if (partition === number) continue;
-    const found = await others.findings(partition, id, signal).catch(() => undefined);
-    if (found === undefined || found.kind === "absent") return false;
-  }
-  return true;
-}
-
-/** By the clocks of two processes: one that is wrong must not make a deletion wait for long. */
-function isYounger({ createdAt }: DeletionDocument, ms: number, { clock }: DeletionParts): boolean {
-  return Math.abs(clock.now() - Date.parse(createdAt)) < ms;
-}
-
-/** A request that starts a deletion reaches all partitions within this time, or never reaches some of them. */
-const BEGINS_WITHIN_MS = 60_000;
-
-/** The ids of the messages that partitions before this one send. Undefined: they do not know yet. */
-async function toldElsewhere(
-  id: string,
-  deletion: DeletionDocument,
-  users: readonly DeletedUser[],
-  parts: DeletionParts,
-): Promise<ReadonlySet<string> | undefined> {
-  const { store, others, signal } = parts;
-  const told = new Set<string>();
-  if (others === undefined) return told;
-  const before = new Set<number>();
-  for (const sourceId of new Set(users.flatMap(({ sourceIds }) => sourceIds))) {
-    const source = await store.config.get<SourceDocument>(DOCUMENT_KINDS.source, sourceId);
-    for (const partition of partitionsBefore(source?.value, others.own)) before.add(partition);
-  }
-  const mayBegin = isYounger(deletion, BEGINS_WITHIN_MS, parts);
-  for (const partition of before) {
-    // Without an owner, it may have found messages.
-    const found = await others.findings(partition, id, signal).catch(() => ({ kind: "searching" }) as const);
-    if (found.kind === "searching" || (found.kind === "absent" && mayBegin)) return undefined;
-    if (found.kind === "found") for (const messageId of found.messageIds) told.add(messageId);
-  }
-  return told;
+/** The id of a `delete` message. It differs per source, so that a receiver does not drop the second one as a duplicate. */
+function deleteMessageId(deletionId: string, user: number, place: number, sourceId: string): string {
+  return `${deletionId}-${user}${place === 0 ? "" : `.${place}`}-${sourceId}`;
 }
 
 /** Appending the message twice is safe, because the log deduplicates by source and message id. */

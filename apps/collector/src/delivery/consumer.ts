@@ -29,7 +29,6 @@ import { RetryQueue } from "./settling/retry-queue.js";
 import { decide, lastCallMs, type RetryPolicy, retryPolicyFor } from "./settling/retry-schedule.js";
 import { type SettleTraces, settleTraces } from "./settling/settle-traces.js";
 import { type Settler, settler } from "./settling/settler.js";
-import { ALONE_IN_PROCESS, type RoundShare, type SharedRounds } from "./shared-rounds.js";
 import { StoreRetry } from "./store-retry.js";
 import { WakeTimer } from "./wake-timer.js";
 
@@ -43,8 +42,6 @@ export interface ConsumerOptions {
   readonly events: DeliveryEvents;
   /** Takes the spans of traced messages. */
   readonly tracing?: Tracing | undefined;
-  /** Shared with the consumers of other partitions in this process. Default: there are none. */
-  readonly rounds?: SharedRounds | undefined;
   /** A target answered 410. */
   readonly onGone: (url: string) => void;
 }
@@ -111,7 +108,6 @@ export class Consumer {
   readonly #timer: WakeTimer;
   readonly #storeRetry: StoreRetry;
   readonly #inFlight = new InFlight();
-  readonly #share: RoundShare;
   readonly #retriesInFlight = new InFlight();
   readonly #formatTime = timestampFormatter();
   #state: State = { kind: "paused" };
@@ -133,7 +129,6 @@ export class Consumer {
     const itsStore = { consumerId: destinationId, consumers, clock, onFailure };
     const pump = this.#pump.bind(this);
     this.#options = options;
-    this.#share = options.rounds?.join(destinationId, pump) ?? ALONE_IN_PROCESS;
     this.#settleTraces = settleTraces(options.tracing, destinationId, clock);
     this.#routing = routing;
     this.#retryPolicy = retryPolicyFor(policy.retry, routing.document.retryForMs);
@@ -327,7 +322,6 @@ export class Consumer {
       cancel();
     }
     if (before.kind === "running") await before.destination.close();
-    if (before.kind !== "closed") this.#share.close();
     if (this.#cursor.cursor > this.#storedCursor) this.#settler.flush();
     await this.#settler.stop();
   }
@@ -390,7 +384,7 @@ export class Consumer {
 
   /** Asks for the process last: only who could start a round waits for its turn. */
   #hasRoom(concurrency: number): boolean {
-    return this.#inFlight.hasRoom(concurrency) && !this.#settler.full && this.#share.hasRoom(concurrency);
+    return this.#inFlight.hasRoom(concurrency) && !this.#settler.full;
   }
 
   /** After an outage, waiting retries start before they are due. */
@@ -435,7 +429,6 @@ export class Consumer {
     const retry = this.#retries.take(accept);
     if (retry === undefined) return false;
     this.#inFlight.enter(LOADING_BYTES);
-    this.#share.enter();
     this.#retriesInFlight.enter(0);
     const isProbe = this.#gate.isProbing;
     const notSent = (): void => {
@@ -474,7 +467,6 @@ export class Consumer {
     }
     const bytes = work.heldBytes;
     this.#inFlight.enter(bytes);
-    this.#share.enter();
     if (work.retry !== undefined) this.#retriesInFlight.enter(0);
     this.#state.destination.deliver(message, round, (outcome) => {
       if (outcome.kind !== "aborted") this.#conclude(work, round, outcome);
@@ -485,7 +477,6 @@ export class Consumer {
 
   #leave(bytes: number): void {
     this.#inFlight.leave(bytes);
-    this.#share.leave();
     this.#pump();
   }
 

@@ -10,7 +10,6 @@ import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
 import type { Routing } from "./routing/match.js";
 import type { DeliveryEvents } from "./settling/delivery-events.js";
-import type { SharedRounds } from "./shared-rounds.js";
 
 /** What all destinations share. */
 export interface DeliveryStage {
@@ -26,8 +25,6 @@ export interface DeliveryStage {
   readonly tracing: Tracing | undefined;
   /** Nothing is sent before it resolves. Undefined: at once. */
   readonly mayBegin: Promise<void> | undefined;
-  /** Undefined: no other partition is delivered in this process. */
-  readonly rounds: SharedRounds | undefined;
   /** Disables a URL that answered 410 Gone. Resolves with false if it was disabled already. */
   readonly disableTarget: (destinationId: string, url: string) => Promise<boolean>;
 }

@@ -270,7 +270,7 @@ export class DestinationDelivery {
 
   async #openConsumer(routing: Routing): Promise<Consumer> {
     const { document } = routing;
-    const { store, reader, loader, clock, policy, events, tracing, rounds, disableTarget } = this.#stage;
+    const { store, reader, loader, clock, policy, events, tracing, disableTarget } = this.#stage;
     const head = store.log.head();
     const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
     const state = await store.consumers.open(this.#id, startAfter);
@@ -281,7 +281,7 @@ export class DestinationDelivery {
       );
     };
     const consumer = new Consumer(
-      { destinationId: this.#id, store, reader, loader, clock, policy, events, tracing, rounds, onGone },
+      { destinationId: this.#id, store, reader, loader, clock, policy, events, tracing, onGone },
       state,
       routing,
     );

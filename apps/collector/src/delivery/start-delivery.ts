@@ -19,7 +19,6 @@ import { DestinationDelivery } from "./destination-delivery.js";
 import { messageLoader } from "./reading/message-loader.js";
 import { sharedReader } from "./reading/shared-reader.js";
 import { deliveryEvents } from "./settling/delivery-events.js";
-import type { SharedRounds } from "./shared-rounds.js";
 
 export interface DeliveryDeps {
   readonly store: Store;
@@ -38,10 +37,6 @@ export interface DeliveryDeps {
   readonly mayBegin?: Promise<void>;
   /** Default: `DELIVERY_DEFAULTS`. */
   readonly policy?: Partial<DeliveryPolicy>;
-  /** Shared with the delivery of other partitions in this process. Default: there are none. */
-  readonly rounds?: SharedRounds;
-  /** Disables a URL that answered 410 Gone. Resolves with false if it was disabled already. Default: in the store's document. */
-  readonly disableTarget?: (destinationId: string, url: string) => Promise<boolean>;
 }
 
 export interface DeliveryRuntime {
@@ -82,10 +77,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     suppressions: deps.suppressions,
     tracing: deps.tracing,
     mayBegin: deps.mayBegin,
-    rounds: deps.rounds,
-    disableTarget:
-      deps.disableTarget ??
-      ((destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url)),
+    disableTarget: (destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url),
   };
   await resumeRetries(deps);
   const destinations = await followDestinations(stage, logger);

@@ -20,10 +20,6 @@ export interface SourceDocument {
   /** Which ids its messages may join. Default: depends on `kind`. */
   readonly identity?: IdentityPolicy;
   readonly region?: Region;
-  /** The partition of the cluster that stores and delivers its messages. Absent: 0. */
-  readonly partition?: number;
-  /** Over how many partitions its users are spread, from `partition` on. It never changes. Absent: 1. */
-  readonly partitions?: number;
 }
 
 /** Kind `source_plan`; its id is the source's. */

@@ -15,19 +15,13 @@ export function randomText(length: number): string {
   return text;
 }
 
-/** A letter or digit for each byte. */
-export function textOfBytes(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
-}
+const ID_LENGTH = 16;
 
-export const ID_LENGTH = 16;
-
-/** Returns an id such as `src_4kZ…`: the prefix and a name. Default: 16 random characters. */
+/** Returns an id such as `src_4kZ…`: the prefix and 16 random characters. */
 export function newId(
   prefix: "src" | "dst" | "tok" | "rpl" | "op" | "aud" | "msg" | "ctr" | "del" | "ntf" | "org",
-  name = randomText(ID_LENGTH),
 ): string {
-  return `${prefix}_${name}`;
+  return `${prefix}_${randomText(ID_LENGTH)}`;
 }
 
 /** Returns a write key for a source: a prefix for the region, if any, and 190 random bits. */

@@ -117,7 +117,7 @@ class CatalogReader implements EventCatalog {
     );
   }
 
-  /** A source may have been deleted while nobody followed: in a cluster, while this partition had no owner. */
+  /** A source may have been deleted while nobody followed: in a cluster, while there was no owner. */
   async forgetDeleted(): Promise<void> {
     const deleted = [...this.#sources.keys()].filter((id) => !this.#options.isSource(id));
     await Promise.all(deleted.map((id) => this.#forget(id)));

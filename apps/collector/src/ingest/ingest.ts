@@ -2,9 +2,7 @@ import type { Store } from "@sluice/event-log";
 import { StorageUnavailable } from "@sluice/event-log";
 import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { isSpread, type OneOfPartitions } from "../documents/source-partitions.js";
 import type { Suppressions } from "../documents/suppressions.js";
-import { CollectorError } from "../errors.js";
 import type { HttpRequest } from "../http/routing/route.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
@@ -36,15 +34,13 @@ export interface IngestOptions {
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   /** Called for each message that a source's plan refused. */
   readonly onPlanRefusal?: ((refused: PlanRefusal) => void) | undefined;
-  /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
-  readonly partition?: OneOfPartitions | undefined;
   /** Messages a second of each source without a limit of its own; `auto`: of those with public keys. Default: no limit. */
   readonly messagesPerSecond?: number | "auto" | undefined;
   /** After this, a client whose messages are not stored yet is answered `owner_lost`. Default: it waits until the log answers. */
   readonly answerWithinMs?: number | undefined;
 }
 
-type IngestRequest = Pick<HttpRequest, "headers" | "remoteAddress" | "vouch" | "isOfPartition" | "refused">;
+type IngestRequest = Pick<HttpRequest, "headers" | "remoteAddress" | "vouch">;
 type ReadBody = () => Uint8Array | Promise<Uint8Array>;
 
 /** Where a request can name its write key outside of its body. */
@@ -72,7 +68,7 @@ export interface Ingest {
 export function createIngest(options: IngestOptions): Ingest {
   const { store, sources, clock } = options;
   const authenticator = createAuthenticator(options);
-  const limiter = rateLimiter(clock, options.messagesPerSecond, options.partition !== undefined);
+  const limiter = rateLimiter(clock, options.messagesPerSecond);
   const rejections = rejectionRecorder(options);
   const readMessages = messageReader(options.suppressions);
   const admit = requestAdmission({ ...options, authenticator, limiter, rejections });
@@ -109,7 +105,6 @@ export function createIngest(options: IngestOptions): Ingest {
     let body: Uint8Array | undefined;
     let release = (): void => {};
     try {
-      if (request.refused !== undefined) throw request.refused;
       body = await readBody();
       const named = first ?? authenticator.fromBody(body, kind);
       if (first === undefined) limiter.admit(named.source, 0);
@@ -122,7 +117,6 @@ export function createIngest(options: IngestOptions): Ingest {
         source: authenticator.source(named.writeKey),
       };
       if (first !== undefined) known = sender;
-      if (options.partition !== undefined && isSpread(sender.source)) assertOfPartition(request);
       const messages = refuses(sender.source) ? parsed(read, body, kind) : read;
       const admitted = admit({ sender, body, kind, remoteAddress, messages });
       // Not awaited here: this function would keep the parsed request in memory until the messages are on disk.
@@ -174,12 +168,6 @@ function batchAppender({ store, metrics, clock, tracing }: IngestOptions) {
 /** A scan that a plan has overtaken, parsed. */
 function parsed(read: ReadMessages, body: Uint8Array, kind: MessageKind | undefined): ReadMessages {
   return read.kind === "parsed" ? read : { kind: "parsed", opened: openRequest(body, kind) };
-}
-
-/** A process that does not know the source yet passes on all of its messages, which would store users where they do not belong. */
-function assertOfPartition({ isOfPartition }: IngestRequest): void {
-  if (isOfPartition !== true)
-    throw new CollectorError("no_owner", "the process that took the request does not know the source yet");
 }
 
 function assertWritable(store: Pick<Store, "health">): void {

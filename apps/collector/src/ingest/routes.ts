@@ -1,7 +1,6 @@
 import type { Store } from "@sluice/event-log";
 import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { OneOfPartitions } from "../documents/source-partitions.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import { CollectorError } from "../errors.js";
 import type { Handler, Route } from "../http/routing/route.js";
@@ -36,8 +35,6 @@ export interface IngestRoutesOptions {
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   /** The URL at which clients reach this collector, for the settings of browsers. Default: as each client reached it. */
   readonly publicUrl?: string | undefined;
-  /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
-  readonly partition?: OneOfPartitions;
   /** After this, a client whose messages are not stored yet is answered `owner_lost`. Default: it waits until the log answers. */
   readonly answerWithinMs?: number;
   readonly limits?: {

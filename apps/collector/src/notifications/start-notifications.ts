@@ -19,16 +19,9 @@ import type { Channel } from "./channels/channel.js";
 import { emailChannel } from "./channels/email-channel.js";
 import { type ChannelDeps, webhookChannel } from "./channels/webhook-channel.js";
 import type { DiskSpace } from "./incidents/disk-low.js";
-import type { Condition, Incident, Notice } from "./incidents/incident.js";
+import type { Incident, Notice } from "./incidents/incident.js";
 import { incidentEnding } from "./incidents/incident-ending.js";
 import { failingKey, failingSince, type Observed, observe } from "./incidents/observe.js";
-import { type OtherPartitions, OtherReports } from "./incidents/other-partitions.js";
-import {
-  endingElsewhere,
-  mergeConditions,
-  type PartitionReport,
-  reportOf,
-} from "./incidents/partition-reports.js";
 import { stepIncidents } from "./incidents/step-incidents.js";
 import { noticeText } from "./notice-text.js";
 import { incidentView, notificationView } from "./notification-views.js";
@@ -54,14 +47,7 @@ export interface NotificationDeps extends ChannelDeps {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly readDisk: () => Promise<DiskSpace>;
-  /** Which partition of a cluster it watches. Absent: there is only one. */
-  readonly place?: WatchedPlace | undefined;
 }
-
-/** The control partition tells people of the incidents of all partitions. The others only report theirs to it. */
-export type WatchedPlace =
-  | { readonly kind: "control"; readonly others: OtherPartitions }
-  | { readonly kind: "other" };
 
 export interface Notifications {
   settings(): Promise<NotificationSettingsView>;
@@ -77,8 +63,6 @@ export interface Notifications {
   list(): Promise<readonly NotificationView[]>;
   /** Open ones first, then the newest. */
   incidents(): Promise<readonly IncidentView[]>;
-  /** What the control partition is to know. */
-  report(): Pick<PartitionReport, "open" | "ended">;
   /** Waits at most `graceMs` for the check under way. What it has sent but not stored by then is sent again after a restart. */
   close(graceMs: number): Promise<void>;
 }
@@ -130,7 +114,6 @@ export async function startNotifications(deps: NotificationDeps): Promise<Notifi
       const open = (view: IncidentView): number => (view.state === "open" ? 0 : 1);
       return all.sort((a, b) => open(a) - open(b) || b.openedAt.localeCompare(a.openedAt));
     },
-    report: () => reportOf(checks.incidents),
     close: (graceMs) => checks.close(graceMs),
   };
 }
@@ -140,7 +123,6 @@ class IncidentChecks {
   readonly #deps: NotificationDeps;
   readonly #startedMs: number;
   readonly #outbox: OutboxDeps;
-  readonly #others: OtherReports | undefined;
   #incidents = new Map<string, Incident>();
   #settings: NotificationSettings = NO_SETTINGS;
   /** A monotonic reading. */
@@ -151,9 +133,8 @@ class IncidentChecks {
   #isClosed = false;
 
   constructor(deps: NotificationDeps) {
-    const { clock, metrics, logger, place } = deps;
+    const { clock, metrics, logger } = deps;
     this.#deps = deps;
-    this.#others = place?.kind === "control" ? new OtherReports(place.others) : undefined;
     this.#startedMs = clock.monotonic();
     const attempts = metrics.counter(
       "sluice_notifications_total",
@@ -173,9 +154,7 @@ class IncidentChecks {
     metrics.gauge(
       "sluice_incidents_open",
       "Open incidents, such as destinations that have been failing for long",
-      // Those of other partitions count where people are told of them.
-      () =>
-        this.#isQuiet ? 0 : [...this.#incidents.values()].filter(({ state }) => state === "open").length,
+      () => [...this.#incidents.values()].filter(({ state }) => state === "open").length,
     );
   }
 
@@ -220,17 +199,16 @@ class IncidentChecks {
       observed.heldBack === undefined ? undefined : (this.#heldBackSinceMs ?? clock.monotonic());
     const heldBackSinceMs =
       this.#heldBackSinceMs === undefined ? undefined : wallTimeAt(this.#heldBackSinceMs, clock);
-    await this.#others?.read();
     const { kinds, minIntervalMs, webhook, email } = this.#settings;
-    const hasChannel = !this.#isQuiet && (webhook !== undefined || email !== undefined);
+    const hasChannel = webhook !== undefined || email !== undefined;
     const { changed, notices } = stepIncidents(
       this.#incidents,
-      this.#everywhere(observe(observed, heldBackSinceMs)),
+      observe(observed, heldBackSinceMs),
       observed.nowMs,
       {
         minIntervalMs,
         notifies: (kind) => hasChannel && kinds.includes(kind),
-        ending: (incident, key) => this.#ending(incident, key, observed),
+        ending: (incident) => incidentEnding(incident, observed, clock.monotonic() - this.#startedMs),
       },
     );
     if (this.#isClosed) return;
@@ -238,18 +216,6 @@ class IncidentChecks {
     await this.#forgetOld(observed.nowMs);
     if (this.#isClosed) return;
     await sendDue(this.#outbox, () => this.#isClosed);
-  }
-
-  #everywhere(own: readonly Condition[]): readonly Condition[] {
-    const others = this.#others;
-    return others === undefined ? own : mergeConditions(own, others.node, others.reports);
-  }
-
-  #ending(incident: Incident, key: string, observed: Observed): string | undefined {
-    if (this.#others?.areComplete === false) return undefined;
-    const elsewhere = endingElsewhere(key, incident, this.#others?.reports ?? []);
-    const upForMs = this.#deps.clock.monotonic() - this.#startedMs;
-    return elsewhere ?? incidentEnding(incident, observed, upForMs);
   }
 
   /** In one transaction: a notification is stored exactly if its incident says that there is one. */
@@ -271,17 +237,12 @@ class IncidentChecks {
     for (const [id, incident] of changed) {
       const before = this.#incidents.get(id);
       this.#incidents.set(id, incident);
-      if (before?.state === incident.state || this.#isQuiet) continue;
+      if (before?.state === incident.state) continue;
       const { title: incidentTitle, detail, kind } = incident;
       if (incident.state === "open")
         logger.warn("incident opened", { kind, incident: incidentTitle, detail });
       else logger.info("incident resolved", { kind, incident: incidentTitle, detail });
     }
-  }
-
-  /** Another partition tells of its incidents. */
-  get #isQuiet(): boolean {
-    return this.#deps.place?.kind === "other";
   }
 
   #openIncident(key: string): Incident | undefined {

@@ -25,8 +25,7 @@ export interface OperationsOptions {
   readonly live: Pick<LiveEvents, "subscribe">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a new id, or that of a run that other partitions have too. */
-  readonly newId: (kind: OperationKind, run: string | undefined) => string;
+  readonly newId: (kind: OperationKind) => string;
 }
 
 /** The deliveries: those that match a filter, or some that were chosen. */
@@ -39,8 +38,6 @@ export interface NewOperation {
   readonly wanted: Wanted;
   readonly createdBy: OperationView["createdBy"];
   readonly perSecond?: number;
-  /** It runs in other partitions of the cluster, too. */
-  readonly run?: { readonly name: string; readonly createdAtMs: number } | undefined;
 }
 
 export interface Operations {
@@ -119,9 +116,8 @@ export async function startOperations(options: OperationsOptions): Promise<Opera
   };
   return {
     async create(operation, into = config) {
-      const { kind, run: shared } = operation;
-      const value = newDocument(operation, shared?.createdAtMs ?? clock.now());
-      const stored = await into.put(OPERATION, options.newId(kind, shared?.name), value, 0);
+      const value = newDocument(operation, clock.now());
+      const stored = await into.put(OPERATION, options.newId(operation.kind), value, 0);
       // A request that is repeated after a crash gets the operation as it was stored first.
       const now = (await config.get<OperationDocument>(OPERATION, stored.id)) ?? stored;
       run(now, operation.wanted);

@@ -23,25 +23,14 @@ export const CLUSTER_MARK = "cluster.json";
 /** The database of a collector that runs on its own. */
 export const OWN_DATABASE = "sluice.db";
 
-/** In a folder that has a data folder for each partition of a cluster. */
-export const PARTITIONS_MARK = "partitions.json";
-
 /** In a data folder that `sluice migrate` makes, until it is whole. */
 const DOWNLOAD = "migration.download";
 
-/** Throws if the folder is not whole yet, or is that of several partitions: a collector would begin with nothing. */
+/** Throws if the folder is not whole yet: a collector would begin with nothing. */
 export function refuseHalfMoved(folder: string): void {
-  refusePartitionFolders(folder);
   if (!existsSync(join(folder, DOWNLOAD)) || existsSync(join(folder, OWN_DATABASE))) return;
   throw new Error(
     `The data folder ${folder} is not complete: \`sluice migrate\` did not finish. Run the same command again, or remove the folder`,
-  );
-}
-
-function refusePartitionFolders(folder: string): void {
-  if (!existsSync(join(folder, PARTITIONS_MARK))) return;
-  throw new Error(
-    `The folder ${folder} has a data folder for each partition of a cluster. Move them into a cluster of as many partitions with \`sluice migrate --from ${folder}\``,
   );
 }
 
@@ -56,7 +45,7 @@ export function refuseClusterFolder(folder: string): void {
 
 /** The names of the collector's own files and folders. It does not touch anything else in the data folder. */
 const OWN =
-  /^(?:sluice\.db|profiles\.db|cluster\.json|partitions\.json|partition-\d+$|copy$|secret\.key|dev\.json|admin-token|listening\.json|damaged-rows\.jsonl|exports$|repair\.draft$|migration\.(?:upload|download)$)/;
+  /^(?:sluice\.db|profiles\.db|cluster\.json|copy$|secret\.key|dev\.json|admin-token|listening\.json|damaged-rows\.jsonl|exports$|repair\.draft$|migration\.(?:upload|download)$)/;
 /** The permissions of group and others. */
 const OTHERS = 0o077;
 

@@ -19,19 +19,6 @@ describe("sources", () => {
     expect((await api.ask("GET", `/api/v1/sources/${made.body.id}`)).body).toEqual(made.body);
   });
 
-  it("is in one place: only a cluster with several partitions can spread one", async () => {
-    await using api = await controlApi();
-    const one = await api.ask("POST", "/api/v1/sources", { name: "Shop", partitions: 1 });
-    expect([one.status, one.body.partitions]).toEqual([201, undefined]);
-    const several = await api.ask("POST", "/api/v1/sources", { name: "Shop", partitions: 2 });
-    expect([several.status, several.body.message]).toEqual([
-      400,
-      expect.stringContaining("only a source of a cluster with several partitions can be spread"),
-    ]);
-    const changed = await api.ask("PATCH", `/api/v1/sources/${one.body.id}`, { partitions: 2 });
-    expect([changed.status, changed.body.message]).toEqual([400, expect.stringContaining("partitions")]);
-  });
-
   it("rotates write keys: the old one stays until it is deleted", async () => {
     await using api = await controlApi();
     const { body: source } = await api.ask("POST", "/api/v1/sources", { name: "Shop", kind: "web" });

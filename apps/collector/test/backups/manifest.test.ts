@@ -20,10 +20,6 @@ const MANIFEST = newManifest({
   deletions: [],
 });
 
-const PARTITIONS = [0, 1].map((partition) => ({
-  ...{ partition, createdAt: MANIFEST.createdAt, counts: MANIFEST.counts },
-}));
-
 describe("a manifest", () => {
   it("is read as it was written, and refused after any change", () => {
     const bytes = encodeManifest(MANIFEST);
@@ -36,12 +32,6 @@ describe("a manifest", () => {
   });
 
   const [file = { name: "", bytes: 0, pieces: [] }] = MANIFEST.files;
-  const ofBoth = PARTITIONS.map(({ partition }) => ({ ...file, partition }));
-  it("may be of several partitions", () => {
-    const manifest = { ...MANIFEST, format: 2, partitions: PARTITIONS, files: ofBoth };
-    expect(decodeManifest(encodeManifest(manifest), "it")).toEqual(manifest);
-  });
-
   it.each<[string, object]>([
     ["an id that is a path", { id: "../../somewhere" }],
     ["a file outside of the folder", { files: [{ ...file, name: "../sluice.db" }] }],
@@ -52,27 +42,7 @@ describe("a manifest", () => {
     ["no deletions", { deletions: undefined }],
     ["a deletion that is none", { deletions: [null] }],
     ["no counts", { counts: undefined }],
-    ["a file of a partition that is not named", { files: [{ ...file, partition: 0 }] }],
-    ["a file of no partition beside partitions", { partitions: PARTITIONS }],
-    ["a file of another partition", { partitions: PARTITIONS, files: [{ ...file, partition: 2 }] }],
-    ["a partition that is a path", { partitions: PARTITIONS, files: [{ ...file, partition: "/../x" }] }],
-    ["partitions in another order", { partitions: [...PARTITIONS].reverse(), files: ofBoth }],
-    ["a partition without files", { partitions: PARTITIONS, files: [{ ...file, partition: 0 }] }],
-    [
-      "a partition without a database",
-      {
-        partitions: PARTITIONS,
-        files: [
-          { ...file, partition: 0 },
-          { name: "x", bytes: 0, pieces: [], partition: 1 },
-        ],
-      },
-    ],
     ["a deletion of users that are none", { deletions: [{ id: "del_1", users: [null] }] }],
-    [
-      "a deletion of another partition",
-      { partitions: PARTITIONS, files: ofBoth, deletions: [{ id: "del_1", users: [], partition: 7 }] },
-    ],
   ])("is refused with %s, although its checksum is right", (_, change) => {
     const bytes = encodeManifest({ ...MANIFEST, ...change } as BackupManifest);
     expect(() => decodeManifest(bytes, "it")).toThrow("it is no manifest that this version can read");
@@ -85,8 +55,8 @@ describe("a manifest", () => {
   it.each<[string, Partial<BackupManifest>, RegExp]>([
     [
       "a newer format",
-      { format: 3 },
-      /newer version \(0\.1\.0\): its format is 3, this version knows 2\. Install/,
+      { format: 2 },
+      /newer version \(0\.1\.0\): its format is 2, this version knows 1\. Install/,
     ],
     [
       "a newer layout of a database",

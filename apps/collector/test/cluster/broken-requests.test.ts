@@ -32,7 +32,6 @@ async function startFront(options: Partial<FrontOptions> = {}): Promise<Front> {
     ...{
       token: "token",
       ownRoutes: () => [],
-      spreadRoutes: () => [],
       owner: () => ({ kind: "none" }),
       onPassed: () => {},
     },
@@ -100,42 +99,6 @@ describe("a request that is broken", () => {
     expect(answer).toContain(`HTTP/1.1 ${status} `);
     expect(await answerTo(follower, request)).toBe(answer);
   });
-
-  test.each(BROKEN)("gets it also where its body says the partition: %s", async (_name, request, status) => {
-    const routing: FrontOptions["routing"] = {
-      ...{ ownRoutes: () => [], spreadRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
-      partitionOfBody: async () => 0,
-    };
-    const { follower } = await pair({ routing });
-    expect(await answerTo(follower, request)).toContain(`HTTP/1.1 ${status} `);
-  });
-});
-
-test("a request without a body is served by the process that owns its partition", async () => {
-  let asked = 0;
-  const routing: FrontOptions["routing"] = {
-    ...{ ownRoutes: () => [], spreadRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
-    partitionOfBody: async () => {
-      asked += 1;
-      return 0;
-    },
-  };
-  const front = await startFront({ routing });
-  await serve(front, [length]);
-  const response = await fetch(`${front.url}/v1/length`, { method: "POST" });
-  expect([response.status, await response.text(), asked]).toEqual([200, "0", 1]);
-});
-
-test("a request whose partition cannot be read is answered, and logged", async () => {
-  const logged: string[] = [];
-  const routing: FrontOptions["routing"] = {
-    ...{ ownRoutes: () => [], spreadRoutes: () => [], peerRoutes: [], partitionOf: () => "body" },
-    partitionOfBody: () => Promise.reject(new Error("unreadable")),
-  };
-  const front = await startFront({ routing, logger: createLogger({ write: (line) => logged.push(line) }) });
-  const response = await fetch(`${front.url}/v1/length`, { method: "POST", body: "{}" });
-  expect([response.status, await response.json()]).toMatchObject([500, { code: "internal" }]);
-  expect(logged.join()).toContain("unreadable");
 });
 
 test("requests that wait for others on their connection end when the client leaves", async () => {

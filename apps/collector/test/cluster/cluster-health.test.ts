@@ -8,7 +8,7 @@ const WELL: HealthFacts = {
 test.each<[string, Partial<HealthFacts>, RegExp | undefined]>([
   ["well", {}, undefined],
   ["a takeover", { hasOwner: false, ownerlessMs: 9_000 }, undefined],
-  ["no owner for long", { hasOwner: false, ownerlessMs: 10_001 }, /^no process owns the partition$/],
+  ["no owner for long", { hasOwner: false, ownerlessMs: 10_001 }, /^no process owns the log$/],
   ["an election of the NATS servers", { unanswered: { ms: 9_000 } }, undefined],
   [
     "NATS servers without a majority",

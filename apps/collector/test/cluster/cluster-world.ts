@@ -25,7 +25,7 @@ export interface ClusterWorld extends AsyncDisposable {
   /** The folder of all processes' folders. */
   readonly folder: string;
   folderOf(node: string): string;
-  /** The process that is the owner (of the first partition), as soon as there is one of these. */
+  /** The process that is the owner, as soon as it is one of these. */
   owner(among?: readonly string[]): Promise<ClusterNode & { readonly node: string }>;
   nodes(): ReadonlyMap<string, ClusterNode>;
 }
@@ -79,7 +79,7 @@ export async function clusterWorld({
           name: "test",
           node,
           leaseMs: 1_500,
-          openEngine: openEngine ?? (async ({ partition }) => keptOpen(engines.engineFor(node, partition))),
+          openEngine: openEngine ?? (async () => keptOpen(engines.engineFor(node))),
           ...clusterOptions,
         },
       });
@@ -93,8 +93,7 @@ export async function clusterWorld({
       for (;;) {
         for (const node of among) {
           const found = running.get(node);
-          if (found?.state.partitions[0]?.isOwner === true)
-            return Object.assign(Object.create(found), { node });
+          if (found?.state.isOwner === true) return Object.assign(Object.create(found), { node });
         }
         await new Promise((resolve) => setTimeout(resolve, 10));
       }

@@ -153,11 +153,11 @@ describe("a cluster of three processes", () => {
 
     const view = (await api(c.url, "GET", "/cluster")) as {
       answeredBy: string;
-      partitions: object[];
+      owner: object;
       members: { node: string; role: string }[];
     };
     expect(view.answeredBy).toBe("a");
-    expect(view.partitions).toMatchObject([{ partition: 0, owner: "a", phase: "leading" }]);
+    expect(view.owner).toMatchObject({ node: "a", phase: "leading" });
     expect(view.members.map(({ node, role }) => `${node} ${role}`)).toEqual([
       "a owner",
       "b follower",

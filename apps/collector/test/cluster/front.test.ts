@@ -307,7 +307,7 @@ describe("the front", () => {
     expect(response.headers.get("access-control-allow-origin")).toBe("https://shop.example");
     expect(await response.json()).toMatchObject({
       code: "no_owner",
-      message: expect.stringMatching(/: no process owns the partition; the NATS servers do not answer$/),
+      message: expect.stringMatching(/: no process owns the log; the NATS servers do not answer$/),
       requestId: response.headers.get("x-request-id"),
     });
     expect(await fetch(`${lonely.front.url}/healthz`).then((it) => it.text())).toBe("own");
@@ -442,7 +442,7 @@ describe("the front", () => {
     expect((await later).status).toBe(200);
   });
 
-  test("answers what has no answer yet when the partition is lost, though the log does not answer", async () => {
+  test("answers what has no answer yet when the log is lost, though the log does not answer", async () => {
     const { clock, owner, follower, server } = await pair();
     await server.close(0);
     const unanswered = Promise.withResolvers<{ status: number }>();

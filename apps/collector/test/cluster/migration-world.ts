@@ -6,8 +6,8 @@ import { SECRET_KEY } from "./cluster-world.js";
 
 /** Runs `sluice migrate` on engines in memory. */
 export function migrationWorld(engines = openMemoryEngines()) {
-  const kept = (partition: number): ClusterEngine => {
-    const engine = engines.engineFor("migration", partition);
+  const kept = (): ClusterEngine => {
+    const engine = engines.engineFor("migration");
     const { log, leases, snapshots } = engine;
     return {
       ...{ log, leases, snapshots, cluster: { id: "c1" }, close: async () => {} },
@@ -18,14 +18,13 @@ export function migrationWorld(engines = openMemoryEngines()) {
   const run = (
     direction: "in" | "out",
     directory: string,
-    clusterPartitions: number,
     over: Partial<MigrateOptions> = {},
   ): Promise<MigrationReport> =>
     migrate({
       ...{ direction, directory, secretKey: SECRET_KEY, signal: new AbortController().signal },
-      config: { clusterName: "test", clusterPartitions, clusterLeaseMs: 50 } as ClusterConfig,
+      config: { clusterName: "test", clusterLeaseMs: 50 } as ClusterConfig,
       onProgress() {},
-      openEngine: async (_, partition) => kept(partition),
+      openEngine: async () => kept(),
       ...over,
     });
   return { engines, kept, run };

@@ -179,7 +179,7 @@ describe("Ownership", () => {
     expect(b.state.kind).toBe("leading");
   });
 
-  test("an owner that the log refuses stops, and may own the partition again later", async () => {
+  test("an owner that the log refuses stops, and may own the log again later", async () => {
     const { clock, events, lost, open } = world();
     await open("a");
     lost.get("a")?.("the log refused a write");

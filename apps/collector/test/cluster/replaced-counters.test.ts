@@ -14,8 +14,7 @@ import {
 } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { crashMarkerFile } from "../../src/cluster/audiences/crash-marker-file.js";
-import { followedPartition } from "../../src/cluster/audiences/followed-partition.js";
+import { crashMarkerFile } from "../../src/cluster/crash-marker-file.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
@@ -37,7 +36,7 @@ function numbersFrom(seed: number): () => number {
   };
 }
 
-/** Processes that count the messages of two partitions. Only in partition 0 appends get lost. */
+/** Processes that count the messages of a log in which appends get lost. */
 class World {
   readonly engines = openMemoryEngines();
   readonly random = numbersFrom(SEED);
@@ -51,40 +50,36 @@ class World {
 
   async open(): Promise<void> {
     this.#folder = await mkdtemp(join(tmpdir(), "sluice-counters-"));
-    for (const node of NODES) for (const partition of [0, 1]) await this.#openReplica(node, partition);
+    for (const node of NODES) await this.#openReplica(node);
   }
 
-  async #openReplica(node: Node, partition: number): Promise<void> {
-    const directory = join(this.#folder, `${node}${partition}`);
+  async #openReplica(node: Node): Promise<void> {
+    const directory = join(this.#folder, node);
     await mkdir(directory, { recursive: true });
-    const engine = this.engines.engineFor(node, partition);
-    this.#replicas.set(
-      `${node}${partition}`,
-      await openReplica({ directory, engine, clock: systemClock, node }),
-    );
+    const engine = this.engines.engineFor(node);
+    this.#replicas.set(node, await openReplica({ directory, engine, clock: systemClock, node }));
   }
 
-  replica(node: Node, partition: number): Replica {
-    return this.#replicas.get(`${node}${partition}`) as Replica;
+  replica(node: Node): Replica {
+    return this.#replicas.get(node) as Replica;
   }
 
   /** A crash, and the next start. */
   async restart(node: Node): Promise<void> {
-    await this.replica(node, 0).close();
-    await this.#openReplica(node, 0);
+    await this.replica(node).close();
+    await this.#openReplica(node);
   }
 
-  lead(node: Node, partition: number): Promise<LeadingStores> {
+  lead(node: Node): Promise<LeadingStores> {
     this.#term += 1;
     // Nobody is told that it was deposed: it goes on as long as it can.
-    return this.replica(node, partition).lead(this.#term, { onDeposed() {} });
+    return this.replica(node).lead(this.#term, { onDeposed() {} });
   }
 
   /** Counts until the world is closed, or as long as the log lets it. */
   async count(node: Node, { store, profiles }: LeadingStores): Promise<Audiences> {
     const audiences = await startAudiences({
       store,
-      followed: [followedPartition(1, this.replica(node, 1))],
       engine: new AudienceEngine(profiles, {
         crashMarkers: crashMarkerFile(join(this.#folder, `${node}.json`)),
       }),
@@ -97,9 +92,9 @@ class World {
     return audiences;
   }
 
-  async order(store: Store, partition: number, userId: string): Promise<void> {
+  async order(store: Store, userId: string): Promise<void> {
     this.#sent += 1;
-    await store.log.append(orderOf(userId, `m${this.#sent}`, `src${partition}`));
+    await store.log.append(orderOf(userId, `m${this.#sent}`, "src"));
   }
 
   loseSome(): void {
@@ -164,20 +159,18 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-test(`each message of every partition counts once, over ${ROUNDS} owners that do not know of each other`, async () => {
+test(`each message counts once, over ${ROUNDS} owners that do not know of each other`, async () => {
   const { random } = world;
-  const other = (await world.lead("a", 1)).store;
-  const first = await world.lead("a", 0);
+  const first = await world.lead("a");
   await first.store.config.put("computed_trait", SPENT.id, SPENT.document);
-  for (const store of [first.store, other])
-    for (const userId of USERS) await world.order(store, store === other ? 1 : 0, userId);
+  for (const userId of USERS) await world.order(first.store, userId);
   world.loseSome();
   const releasing = setInterval(() => world.releaseSome(random()), 20);
   const sent: Promise<unknown>[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const node = NODES[Math.floor(random() * NODES.length)] ?? "a";
-    if (world.replica(node, 0).status().role === "leading") await world.restart(node);
-    const stores = await world.lead(node, 0).catch(() => undefined);
+    if (world.replica(node).status().role === "leading") await world.restart(node);
+    const stores = await world.lead(node).catch(() => undefined);
     if (stores === undefined) continue;
     // One that is replaced before it has begun does not begin.
     const began = world.count(node, stores).catch(() => {});
@@ -185,8 +178,7 @@ test(`each message of every partition counts once, over ${ROUNDS} owners that do
     const before = sent.length;
     for (let i = 0; i < 8; i++) {
       const userId = random() < 0.5 ? "ann" : "bob";
-      const partition = random() < 0.5 ? 0 : 1;
-      sent.push(world.order(partition === 0 ? stores.store : other, partition, userId).catch(() => {}));
+      sent.push(world.order(stores.store, userId).catch(() => {}));
       if (random() < 0.5) await new Promise((resolve) => setImmediate(resolve));
     }
     if (random() < 0.6) await Promise.all(sent.slice(before));
@@ -195,16 +187,13 @@ test(`each message of every partition counts once, over ${ROUNDS} owners that do
   world.loseNothing();
   // An owner that has nothing to say does not notice that it was replaced.
   for (const node of NODES) await world.restart(node);
-  const stores = await world.lead("b", 0);
+  const stores = await world.lead("b");
   world.releaseSome(1);
   await Promise.all(sent);
   const audiences = await world.count("b", stores);
   await audiences.counted();
   for (const userId of USERS) {
-    const stored = [
-      ...(await messagesOf(stores.store, "src0", userId)),
-      ...(await messagesOf(other, "src1", userId)),
-    ];
+    const stored = await messagesOf(stores.store, "src", userId);
     expect(await audiences.profile(userId)).toMatchObject({ computedTraits: { spent: stored.length } });
     const told = (await messagesOf(stores.store, AUDIENCE_SOURCE_ID, userId)).map(
       ({ traits }) => (traits as { readonly spent: number }).spent,

@@ -8,14 +8,14 @@ import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld, SECRET_KEY } from ".
 import { migrationWorld } from "./migration-world.js";
 
 interface Source {
-  readonly partition: number;
   readonly writeKeys: readonly { readonly key: string }[];
 }
 
+const SOURCES = 3;
 const newDirectory = temporaryDirectories();
 
-async function startOwner(world: ClusterWorld, node: string, partitions: number): Promise<string> {
-  const { url, state } = await world.start(node, {}, { partitions });
+async function startOwner(world: ClusterWorld, node: string): Promise<string> {
+  const { url, state } = await world.start(node);
   while (!state.hasOwner) await new Promise((resolve) => setTimeout(resolve, 10));
   return url;
 }
@@ -42,39 +42,35 @@ async function membersOf(url: string, audienceId: string): Promise<unknown[]> {
   return items.map(({ userId }) => userId).sort();
 }
 
-test.each([1, 3])(
-  "a restored backup of %i partitions counts on in a new cluster",
-  { timeout: 60_000 },
-  async (partitions) => {
-    await using old = await clusterWorld();
-    const oldUrl = await startOwner(old, "a", partitions);
-    const sources: Source[] = [];
-    for (let number = 0; number < partitions; number++)
-      sources.push((await api(oldUrl, "POST", "/sources", { name: `source ${number}` })) as Source);
-    await api(oldUrl, "POST", "/computed-traits", { name: "Loads", kind: "count", event: "Load" });
-    const { id: audienceId } = (await api(oldUrl, "POST", "/audiences", {
-      ...{ name: "Loaders", condition: { kind: "event", event: "Load", times: { atLeast: partitions } } },
-    })) as { readonly id: string };
-    for (const source of sources) await load(oldUrl, source, "fa");
-    expect(await loadsOf(oldUrl, "fa")).toEqual({ loads: partitions });
-    const folder = new BackupFolder(join(newDirectory(), "backups"));
-    await folder.take((known) => requestBackup(oldUrl, ADMIN_TOKEN, known));
-    const directory = join(newDirectory(), "restored");
-    await restoreBackup({ from: folder.path, directory, secretKey: SECRET_KEY });
+test("a restored backup counts on in a new cluster", { timeout: 60_000 }, async () => {
+  await using old = await clusterWorld();
+  const oldUrl = await startOwner(old, "a");
+  const sources: Source[] = [];
+  for (let number = 0; number < SOURCES; number++)
+    sources.push((await api(oldUrl, "POST", "/sources", { name: `source ${number}` })) as Source);
+  await api(oldUrl, "POST", "/computed-traits", { name: "Loads", kind: "count", event: "Load" });
+  const { id: audienceId } = (await api(oldUrl, "POST", "/audiences", {
+    ...{ name: "Loaders", condition: { kind: "event", event: "Load", times: { atLeast: SOURCES } } },
+  })) as { readonly id: string };
+  for (const source of sources) await load(oldUrl, source, "fa");
+  expect(await loadsOf(oldUrl, "fa")).toEqual({ loads: SOURCES });
+  const folder = new BackupFolder(join(newDirectory(), "backups"));
+  await folder.take((known) => requestBackup(oldUrl, ADMIN_TOKEN, known));
+  const directory = join(newDirectory(), "restored");
+  await restoreBackup({ from: folder.path, directory, secretKey: SECRET_KEY });
 
-    await using restored = await clusterWorld();
-    const { run } = migrationWorld(restored.engines);
-    expect(await run("in", directory, partitions)).toMatchObject({ kind: "done", partitions });
-    const url = await startOwner(restored, "a", partitions);
-    for (const userId of ["fa", "new"]) for (const source of sources) await load(url, source, userId);
-    expect(await loadsOf(url, "fa")).toEqual({ loads: 2 * partitions });
-    expect(await loadsOf(url, "new")).toEqual({ loads: partitions });
-    expect(await membersOf(url, audienceId)).toEqual(["fa", "new"]);
+  await using restored = await clusterWorld();
+  const { run } = migrationWorld(restored.engines);
+  expect(await run("in", directory)).toMatchObject({ kind: "done" });
+  const url = await startOwner(restored, "a");
+  for (const userId of ["fa", "new"]) for (const source of sources) await load(url, source, userId);
+  expect(await loadsOf(url, "fa")).toEqual({ loads: 2 * SOURCES });
+  expect(await loadsOf(url, "new")).toEqual({ loads: SOURCES });
+  expect(await membersOf(url, audienceId)).toEqual(["fa", "new"]);
 
-    // Another process begins with an empty folder, and takes over.
-    await restored.stop("a");
-    const after = await startOwner(restored, "b", partitions);
-    await load(after, sources[0] as Source, "new");
-    expect(await loadsOf(after, "new")).toEqual({ loads: partitions + 1 });
-  },
-);
+  // Another process begins with an empty folder, and takes over.
+  await restored.stop("a");
+  const after = await startOwner(restored, "b");
+  await load(after, sources[0] as Source, "new");
+  expect(await loadsOf(after, "new")).toEqual({ loads: SOURCES + 1 });
+});

@@ -13,11 +13,3 @@ export function testStore(): TestStore {
 
 /** For tests that damage the file of the store: in a cluster, a damaged copy is replaced by itself. */
 export const isOnCluster: boolean = testStore() !== "embedded";
-
-/** Of the clusters that tests open: `SLUICE_TEST_PARTITIONS=4`. */
-export const PARTITIONS: number = isOnCluster ? Number(process.env.SLUICE_TEST_PARTITIONS ?? 1) : 1;
-
-export const hasSeveralPartitions: boolean = PARTITIONS > 1;
-
-/** Where the first source of a test lives: not where the settings are, so that its requests and answers cross the gateway. */
-export const HOME: number = PARTITIONS - 1;

@@ -15,7 +15,6 @@ import {
   type NewDestination,
 } from "../../src/delivery/control/connections.js";
 import type { DeliveryPolicy } from "../../src/delivery/delivery-policy.js";
-import type { SharedRounds } from "../../src/delivery/shared-rounds.js";
 import { type DeliveryRuntime, startDelivery } from "../../src/delivery/start-delivery.js";
 import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
 import { secretBox } from "../../src/destinations/secret-box.js";
@@ -37,7 +36,6 @@ export interface FixtureOptions {
   readonly openEndpoint?: OpenEndpoint;
   readonly source?: Partial<SourceDocument>;
   readonly tracing?: Tracing;
-  readonly rounds?: SharedRounds;
 }
 
 type Outcome = Extract<LiveEvent, { kind: "outcome" }>;
@@ -117,7 +115,6 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
       live,
       tracing: options.tracing,
       ...(options.policy === undefined ? {} : { policy: options.policy }),
-      ...(options.rounds === undefined ? {} : { rounds: options.rounds }),
     });
   let delivery = await start();
   opened.push(async () => {

@@ -41,7 +41,6 @@ const namesIn = (catalog: EventCatalog) =>
 const storedIn = async ({ config }: Store) =>
   (await config.list(DOCUMENT_KINDS.eventCatalog)).map(({ id }) => id).sort();
 
-// A partition of a cluster deletes the documents that partition 0 deleted: nobody calls its control API.
 it("forgets a source whose document is deleted, whoever deletes it", async () => {
   const { store, catalog } = await countedSources();
   await store.config.delete(DOCUMENT_KINDS.source, "src_deleted");

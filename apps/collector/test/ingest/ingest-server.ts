@@ -20,7 +20,6 @@ import { openSourceDirectory } from "../../src/ingest/sources/source-directory.j
 import { type LiveEvents, liveEvents } from "../../src/process/telemetry/live-events.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics, type Metrics } from "../../src/process/telemetry/metrics.js";
-import { hasSeveralPartitions } from "../cluster/test-store.js";
 import { type Answer, postTo } from "./post-to.js";
 
 export const WRITE_KEY = "wk_test_0123456789abcdef";
@@ -57,18 +56,10 @@ export interface IngestServerOptions<S extends Store> {
 
 export const basic = (key: string): string => `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
 
-/**
- * The ingestion API with one source on a loopback port, by default over the memory store. With `SLUICE_TEST_PARTITIONS`, that of three whole
- * collectors.
- */
+/** The ingestion API with one source on a loopback port, by default over the memory store. */
 export async function startIngestServer<S extends Store = MemoryStore>(
   options: IngestServerOptions<S> = {},
 ): Promise<IngestServer<S>> {
-  if (hasSeveralPartitions) {
-    const { startIngestCluster } = await import("../cluster/ingest-on-cluster.js");
-    const headers = { authorization: basic(WRITE_KEY) };
-    return startIngestCluster(options, { sourceId: SOURCE_ID, writeKey: WRITE_KEY, headers });
-  }
   const { clock = systemClock, region = "oregon", regionUrls = {} } = options;
   const store = options.store ?? (openMemoryStore({ clock }) as Store as S);
   const live = liveEvents();

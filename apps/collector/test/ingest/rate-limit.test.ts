@@ -70,21 +70,3 @@ test.each([
 ] as const)("a %s source without a limit of its own, by the setting %s", (kind, setting, rate) => {
   expect(rateOf({ kind }, setting)).toBe(rate);
 });
-
-test.each([
-  ["a limit of its own is divided among the partitions", { rateLimit: 30 }, 1_000, 10],
-  ["so is the setting for all", {}, 30, 10],
-  ["what protects a process is not", {}, "auto", 50_000],
-] as const)("of a source in three partitions, %s", (_, own, setting, admitted) => {
-  const limiter = rateLimiter(manualClock(), setting, true);
-  const source = { id: "src_1", kind: "server", partitions: 3, ...own } as const;
-  limiter.admit(source, admitted - 1);
-  limiter.admit(source, 1);
-  expect(() => limiter.admit(source, 0)).toThrow(
-    setting === "auto" ? /more than 50000 messages/ : /more than 10 .* in one partition: its part of 30/,
-  );
-  // Taken out of the cluster, it has one partition.
-  const alone = rateLimiter(manualClock(), setting);
-  alone.admit(source, admitted);
-  if (setting !== "auto") alone.admit(source, 1);
-});

@@ -4,29 +4,18 @@ import { formatTime } from "@sluice/protocol";
 import type { AggregateSpec } from "../conditions/aggregate.js";
 import { AUDIENCE, type Definition } from "./definitions.js";
 
-/** How much of a partition's log an aggregate holds. */
-export interface Past {
+/** How much of the log an aggregate holds. Stored as it is: the field names are a format. */
+export interface AggregateProgress {
+  readonly aspect: AggregateSpec;
   /** Later events were counted as they came. Events up to here came before the spec was known and are read from history. */
   readonly upTo: Offset;
   /** History is read up to here. */
   cursor: Offset;
 }
 
-/** How much of the log an aggregate holds. Stored as it is: the field names are a format. */
-export interface AggregateProgress extends Past {
-  readonly aspect: AggregateSpec;
-  /** The same of the other partitions of a cluster. Absent: there are none. */
-  readonly others?: readonly Past[];
-}
-
-/** The parts of the past that an aggregate needs, of each partition. */
-export function pastsOf(progress: AggregateProgress): readonly Past[] {
-  return progress.others === undefined ? [progress] : [progress, ...progress.others];
-}
-
 /** Whether an aggregate holds the whole past. */
-export function isRead(progress: AggregateProgress): boolean {
-  return pastsOf(progress).every(({ cursor, upTo }) => cursor >= upTo);
+export function isRead({ cursor, upTo }: AggregateProgress): boolean {
+  return cursor >= upTo;
 }
 
 /**

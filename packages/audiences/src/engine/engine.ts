@@ -14,7 +14,6 @@ import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../definitions/definitions.js";
 import type { CrashMarkers } from "../profiles/crash-marker.js";
 import type { IdentityPolicy } from "../profiles/identity-policy.js";
-import type { Cursors } from "../profiles/partition-offsets.js";
 import type { RefusedJoin } from "../profiles/refused-joins.js";
 import type { SetAside } from "../profiles/set-aside.js";
 import { updateDue } from "./evaluation/due-time.js";
@@ -89,7 +88,7 @@ export class AudienceEngine {
   }
 
   /**
-   * Counts the next messages of one partition, each at the time of its receipt: a backlog changes when something is published, but not what.
+   * Counts the next messages of the log, each at the time of its receipt: a backlog changes when something is published, but not what.
    * Changes by time alone are left to `tick`. It may stop before the last message, when it has taken much into memory.
    *
    * Messages over which the engine crashed or failed twice are taken one by one; the one over which it fails again is set aside.
@@ -105,9 +104,9 @@ export class AudienceEngine {
     });
   }
 
-  /** Counts the next part of a partition's past, after its `historyAfter`. Pass no batches when there is none. */
-  readHistory(batches: readonly StoredBatch[], nowMs: number, partition = 0): Promise<UnitResult> {
-    return this.#run(nowMs, (unit, loaded) => readHistory(unit, loaded, batches, partition));
+  /** Counts the next part of the past, after `historyAfter`. Pass no batches when there is none. */
+  readHistory(batches: readonly StoredBatch[], nowMs: number): Promise<UnitResult> {
+    return this.#run(nowMs, (unit, loaded) => readHistory(unit, loaded, batches));
   }
 
   /** Does one unit of the work beside the log: evaluates profiles for new definitions, sends what was held, informs added destinations. */
@@ -195,13 +194,13 @@ export class AudienceEngine {
   previewBegin(
     question: PreviewQuestion,
     nowMs: number,
-  ): Promise<{ readonly preview: number; readonly needsHistory: boolean; readonly upTo: Cursors }> {
+  ): Promise<{ readonly preview: number; readonly needsHistory: boolean; readonly upTo: Offset }> {
     return this.#units.enqueue(() => this.#previews.begin(question, nowMs));
   }
 
-  /** Counts the next part of a partition's log for a preview; returns how far it is. */
-  previewHistory(preview: number, batches: readonly StoredBatch[], partition = 0): Promise<Offset> {
-    return this.#units.enqueue(() => this.#previews.history(preview, batches, partition));
+  /** Counts the next part of the log for a preview; returns how far it is. */
+  previewHistory(preview: number, batches: readonly StoredBatch[]): Promise<Offset> {
+    return this.#units.enqueue(() => this.#previews.history(preview, batches));
   }
 
   /** Evaluates the next profiles; returns the result once all are evaluated. */

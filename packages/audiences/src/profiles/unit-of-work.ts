@@ -206,7 +206,7 @@ export class UnitOfWork {
     this.#documents.set(name, value === undefined ? undefined : JSON.stringify(value));
   }
 
-  /** Messages of the first partition's log up to here are counted. */
+  /** Messages of the log up to here are counted. */
   moveCursor(cursor: Offset): void {
     this.#cursor = cursor;
   }

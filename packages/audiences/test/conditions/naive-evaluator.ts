@@ -15,8 +15,6 @@ export interface PastMessage {
   readonly properties?: Readonly<Record<string, unknown>>;
   /** When it happened. */
   readonly atMs: number;
-  /** Events of the same time come in the order of their partitions. Default: 0. */
-  readonly partition?: number;
 }
 
 export interface NaiveComputed {
@@ -78,7 +76,7 @@ export function people(history: readonly PastMessage[]): NaivePerson[] {
         event: message.event ?? "",
         properties: message.properties ?? {},
         atMs: message.atMs,
-        order: (message.partition ?? 0) * 1e9 + order,
+        order,
       });
   });
   for (const [identity, person] of byIdentity) person.identities.push(identity);

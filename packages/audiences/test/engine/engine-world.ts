@@ -5,7 +5,6 @@ import type { Definition } from "../../src/definitions/definitions.js";
 import { AudienceEngine } from "../../src/engine/engine.js";
 import type { UnitResult } from "../../src/engine/state/unit-runner.js";
 import type { IdentityPolicy } from "../../src/profiles/identity-policy.js";
-import { cursorIn, offsetIn, partitionOf, partitionOfCursor } from "../../src/profiles/partition-offsets.js";
 import { EPOCH_MS } from "../definitions/definitions.js";
 
 /** One thing that destinations were told. */
@@ -25,21 +24,15 @@ export class EngineWorld {
   /** Messages that asked for joins that were refused, by source. */
   readonly refusedJoins = new Map<string, number>();
   status: UnitResult["status"] = {
-    cursors: [BEFORE_FIRST],
-    historyAfter: [],
+    cursor: BEFORE_FIRST,
     hasWork: false,
     leftOut: 0,
     setAside: 0,
   };
-  /** Messages that arrive go to the log of this partition. */
-  partition = 0;
-  /** Partitions that cannot be read: their messages wait. */
-  readonly away = new Set<number>();
   readonly #store: ProfileStore;
   readonly #policies: readonly (readonly [sourceId: string, policy: IdentityPolicy])[];
   #definitions: readonly Definition[] = [];
-  /** By partition. */
-  readonly #nextOffsets = new Map<number, Offset>();
+  #nextOffset = 0 as Offset;
 
   constructor(store: ProfileStore, policies: Readonly<Record<string, IdentityPolicy>> = { src: "full" }) {
     this.#store = store;
@@ -90,8 +83,7 @@ export class EngineWorld {
 
   /** The same from another source. */
   appendOf(sourceId: string, ...messages: (UncheckedMessage | null)[]): void {
-    const { partition } = this;
-    const first = this.#nextOffsets.get(partition) ?? offsetIn(partition, 0 as Offset);
+    const first = this.#nextOffset;
     const batch = messages.map((message, index) => message && { messageId: `m${first + index}`, ...message });
     const stored: StoredBatch = {
       sourceId,
@@ -104,26 +96,19 @@ export class EngineWorld {
     };
     this.batches.push(stored);
     // As in the log: the next batch begins right after the last message.
-    this.#nextOffsets.set(partition, offsetAt(first, lastMessageIndex(stored) + 1));
+    this.#nextOffset = offsetAt(first, lastMessageIndex(stored) + 1);
   }
 
   after(offset: Offset, limit: number): StoredBatch[] {
     return this.batches
-      .filter(
-        (batch) =>
-          partitionOf(batch.first) === partitionOfCursor(offset) &&
-          offsetAt(batch.first, lastMessageIndex(batch)) > offset,
-      )
+      .filter((batch) => offsetAt(batch.first, lastMessageIndex(batch)) > offset)
       .slice(0, limit);
   }
 
   async consume(): Promise<void> {
-    for (const partition of new Set([0, ...this.#nextOffsets.keys()])) {
-      if (this.away.has(partition)) continue;
-      const unread = (): StoredBatch[] => this.after(cursorIn(this.status.cursors, partition), 2);
-      for (let next = unread(); next.length > 0; next = unread())
-        this.#take(await this.engine.consume(next, this.nowMs));
-    }
+    const unread = (): StoredBatch[] => this.after(this.status.cursor, 2);
+    for (let next = unread(); next.length > 0; next = unread())
+      this.#take(await this.engine.consume(next, this.nowMs));
     // Messages are evaluated at their receipt: what has changed by time since then is looked at now.
     while (this.status.wakeAtMs !== undefined && this.status.wakeAtMs <= this.nowMs)
       this.#take(await this.engine.tick(this.nowMs));
@@ -131,16 +116,9 @@ export class EngineWorld {
 
   /** One step of what is to be done beside the log; false when there was nothing. */
   async workOnce(): Promise<boolean> {
-    const { hasWork } = this.status;
-    const [historyAfter] = this.status.historyAfter;
+    const { hasWork, historyAfter } = this.status;
     if (historyAfter !== undefined)
-      this.#take(
-        await this.engine.readHistory(
-          this.after(historyAfter, 2),
-          this.nowMs,
-          partitionOfCursor(historyAfter),
-        ),
-      );
+      this.#take(await this.engine.readHistory(this.after(historyAfter, 2), this.nowMs));
     else if (hasWork) this.#take(await this.engine.work(this.nowMs));
     else return false;
     return true;

@@ -95,17 +95,12 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
 type Action =
   | {
       readonly do: "message";
-      readonly message: Omit<PastMessage, "atMs" | "partition">;
+      readonly message: Omit<PastMessage, "atMs">;
       /** Negative: a client whose clock is ahead. */
       readonly ageMs: number;
       /** How often the client repeats it in the same request. The log skips the repetitions. */
       readonly copies: number;
-      /** Modulo the number of partitions. */
-      readonly partition: number;
     }
-  /** The partition cannot be read: its messages wait, and those of others are counted. */
-  | { readonly do: "lose"; readonly partition: number }
-  | { readonly do: "find" }
   /** Deletes a user with everything that is known to be the same user. */
   | { readonly do: "delete"; readonly userId: string }
   | { readonly do: "define"; readonly slot: number; readonly condition: Condition | undefined }
@@ -129,7 +124,7 @@ const properties = fc.record(
   { p: fc.constantFrom(0, 1, 2, 3, 0.1, 0.2, 0.7, 1299.3), q: fc.constantFrom("a", "ab", "b") },
   { requiredKeys: [] },
 );
-const message: fc.Arbitrary<Omit<PastMessage, "atMs" | "partition">> = fc.oneof(
+const message: fc.Arbitrary<Omit<PastMessage, "atMs">> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
@@ -162,14 +157,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       message,
       ageMs: fc.constantFrom(0, 0, 0, 1, 999, 1_000, 4_000, 70_000, -1, -1_000, -6_000),
       copies: fc.constantFrom(0, 0, 0, 1, 2),
-      partition: fc.nat({ max: 3 }),
     }),
   },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("lose" as const), partition: fc.nat({ max: 3 }) }),
-  },
-  { weight: 1, arbitrary: fc.constant({ do: "find" as const }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -227,14 +216,11 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 
 /** What the test knows: the oracle's input, kept beside the engine's. */
 class Model {
-  readonly partitions: number;
   /** The audience of each slot. An id is never used again. */
   readonly ids = new Map<number, string>();
   incarnations = 0;
   /** In the order in which the engine counted them. */
   readonly history: PastMessage[] = [];
-  /** Messages of partitions that cannot be read, by partition. */
-  readonly waiting = new Map<number, PastMessage[]>();
   /** Deleted users, and how much destinations had been told then. */
   readonly forgotten: { readonly heardBefore: number; readonly ids: ReadonlySet<string> }[] = [];
   readonly definitions = new Map<string, Definition>();
@@ -242,21 +228,16 @@ class Model {
     audiences: new Map(),
     computed: [],
   };
-
-  constructor(partitions: number) {
-    this.partitions = partitions;
-  }
 }
 
-async function run(actions: readonly Action[], partitions: number): Promise<void> {
-  const model = new Model(partitions);
+async function run(actions: readonly Action[]): Promise<void> {
+  const model = new Model();
   const world = new EngineWorld(memoryProfileStore());
   await world.define([]);
   for (const step of actions) {
     await perform(step, model, world);
     await agree(model, world);
   }
-  await findAll(model, world);
   await world.settle();
   await agree(model, world);
   tellsOnlyChanges(model, world);
@@ -267,11 +248,8 @@ async function perform(step: Action, model: Model, world: EngineWorld): Promise<
   switch (step.do) {
     case "message": {
       const atMs = world.nowMs - step.ageMs;
-      world.partition = step.partition % model.partitions;
-      const isAway = world.away.has(world.partition);
-      const counted = isAway ? waitingOf(model, world.partition) : model.history;
       // An event never counts from later than its receipt.
-      counted.push({ ...step.message, atMs: Math.min(atMs, world.nowMs), partition: world.partition });
+      model.history.push({ ...step.message, atMs: Math.min(atMs, world.nowMs) });
       const sent: UncheckedMessage = { ...step.message, timestamp: new Date(atMs).toISOString() };
       const copies = Array.from({ length: step.copies }, () => sent);
       world.appendWithDuplicates(
@@ -281,16 +259,7 @@ async function perform(step: Action, model: Model, world: EngineWorld): Promise<
       await world.consume();
       return;
     }
-    case "lose":
-      // A collector on its own, and one that does not work, reads nothing else meanwhile.
-      if (model.partitions > 1) world.away.add(step.partition % model.partitions);
-      return;
-    case "find":
-      await findAll(model, world);
-      return;
     case "delete":
-      // A deletion waits for every partition.
-      await findAll(model, world);
       await deleteUser(step.userId, model, world);
       return;
     case "define": {
@@ -338,21 +307,6 @@ async function perform(step: Action, model: Model, world: EngineWorld): Promise<
       return;
     case "settle":
       await world.settle();
-  }
-}
-
-function waitingOf({ waiting }: Model, partition: number): PastMessage[] {
-  const found = waiting.get(partition) ?? [];
-  waiting.set(partition, found);
-  return found;
-}
-
-/** All partitions can be read again, one after another. */
-async function findAll(model: Model, world: EngineWorld): Promise<void> {
-  for (const partition of [...world.away]) {
-    world.away.delete(partition);
-    model.history.push(...waitingOf(model, partition).splice(0));
-    await world.consume();
   }
 }
 
@@ -492,12 +446,11 @@ async function believes(model: Model, world: EngineWorld): Promise<void> {
 const RUNS = Number(process.env.SLUICE_PROPERTY_RUNS ?? 300);
 
 describe("the engine against an evaluator that reads the whole history each time", () => {
-  test.each([1, 4])("agrees at every step over %s partitions", { timeout: 600_000 }, async (partitions) => {
+  test("agrees at every step", { timeout: 600_000 }, async () => {
     const actions = fc.array(action, { minLength: 1, maxLength: 40, size: "max" });
     await fc.assert(
-      fc.asyncProperty(actions, (steps) => run(steps, partitions)),
-      // Both together as often as one of them was.
-      { numRuns: Math.ceil(RUNS / 2) },
+      fc.asyncProperty(actions, (steps) => run(steps)),
+      { numRuns: RUNS },
     );
   });
 });

@@ -1,6 +1,5 @@
 import { BEFORE_FIRST, memoryProfileStore, StorageUnavailable } from "@sluice/event-log";
 import { beforeEach, describe, expect, test } from "vitest";
-import { cursorIn } from "../../src/profiles/partition-offsets.js";
 import { audience, computedTrait, EPOCH_MS, removal } from "../definitions/definitions.js";
 import { EngineWorld } from "./engine-world.js";
 
@@ -498,7 +497,7 @@ describe("previewing", () => {
       world.nowMs,
     );
     expect(needsHistory).toBe(true);
-    for (let cursor = BEFORE_FIRST; cursor < cursorIn(upTo, 0); )
+    for (let cursor = BEFORE_FIRST; cursor < upTo; )
       cursor = await world.engine.previewHistory(preview, world.after(cursor, 3));
     const found = await world.engine.previewScan(preview);
     expect(found).toMatchObject({ size: 15, evaluated: 40 });
@@ -568,7 +567,7 @@ describe("previewing", () => {
       const question = { kind: "computed_trait", definition } as const;
       const { preview, needsHistory, upTo } = await world.engine.previewBegin(question, world.nowMs);
       expect(needsHistory).toBe(true);
-      for (let cursor = BEFORE_FIRST; cursor < cursorIn(upTo, 0); )
+      for (let cursor = BEFORE_FIRST; cursor < upTo; )
         cursor = await world.engine.previewHistory(preview, world.after(cursor, 2));
       const sample = expected.map(([userId, value]) => ({ userId, value }));
       expect(await world.engine.previewScan(preview)).toEqual({ size: sample.length, evaluated: 3, sample });

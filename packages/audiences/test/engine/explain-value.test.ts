@@ -25,7 +25,7 @@ test("a user with thousands of anonymous ids is explained by looking at some of 
     summary: { userId: "ann", value: 3_000, events: 3_000 },
     spec: { kind: "accumulation", of: "count", event: "Order" },
     identities: ["u:ann", ...Array.from({ length: 3_000 }, (_, i) => `a:device ${i}`)],
-    upTo: [1_000_000 as Offset],
+    upTo: 1_000_000 as Offset,
   });
   expect(most).toBe(1);
   expect(asked).toHaveLength(100);

@@ -3,7 +3,6 @@ import type { UncheckedMessage } from "@sluice/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
 import { identificationOf, identitiesIn } from "../../src/profiles/identities.js";
 import { type IdentityPolicy, identityPolicyOf } from "../../src/profiles/identity-policy.js";
-import { cursorIn } from "../../src/profiles/partition-offsets.js";
 import { decodeProfile, type Profile } from "../../src/profiles/profile.js";
 import { refusedJoins } from "../../src/profiles/refused-joins.js";
 import { audience, computedTrait, EPOCH_MS, removal } from "../definitions/definitions.js";
@@ -492,7 +491,7 @@ describe("a profile that is removed", () => {
     const pros = audience("pros", { kind: "trait", trait: "plan", is: "equals", value: "pro" });
     await world.define([pros]);
     world.appendOf("full", identify("ann", "n1", { plan: "pro" }), identify("bob", "n2", { plan: "pro" }));
-    await world.engine.consume(world.after(cursorIn(world.status.cursors, 0), 1), world.nowMs);
+    await world.engine.consume(world.after(world.status.cursor, 1), world.nowMs);
     expect(await sizeOf("pros")).toBe(2);
     expect(await store.pending(10)).toHaveLength(2);
     const [forgotten] = await world.engine.forget([removal("ann")], world.nowMs);

@@ -25,15 +25,6 @@ describe("the command line itself", () => {
     expect(await running.code).toBe(4);
   });
 
-  it.each([
-    [["0", "a", "--cancel"], "give the name of a process or `--cancel`, not both"],
-    [["0"], "name the process that is to own the partition, or give `--cancel`"],
-  ])("says what is wrong with a move of a partition: %j", async (args, message) => {
-    const running = cli(["cluster", "move", ...args], { env: at.env });
-    expect(await running.code).toBe(2);
-    expect(running.err()).toContain(message);
-  });
-
   it("prints errors as JSON with --json", async () => {
     const running = cli(["sources", "get", "none", "--json"], { env: at.env });
     expect(await running.code).toBe(5);

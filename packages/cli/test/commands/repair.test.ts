@@ -1,4 +1,4 @@
-import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -110,29 +110,4 @@ it("does not offer to recover messages of which no byte is left", async () => {
   expect(repairing.err()).toContain("These messages cannot be read: restore a backup if you need them");
   expect(repairing.err()).not.toContain("jq");
   await rm(folder, { recursive: true, force: true });
-});
-
-it("names the data folders in a folder of several partitions, and what to run", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-repair-"));
-  try {
-    await writeFile(join(folder, "partitions.json"), '{"partitions":3}');
-    const whole = cli(["repair", "--data-dir", folder]);
-    expect(await whole.code).toBe(5);
-    expect(whole.err()).toContain(
-      `for each partition of a cluster, ${folder}/partition-0 to ${folder}/partition-2`,
-    );
-    expect(whole.err()).toContain(`sluice repair --data-dir ${folder}/partition-0`);
-    expect(whole.err()).toContain(`cluster of 3 partitions, run \`sluice migrate --from ${folder}\``);
-    await writeFile(join(folder, "partitions.json"), '{"partitions":3,"from":"nats://10.0.0.1:4222"}');
-    const half = cli(["repair", "--data-dir", folder]);
-    expect(await half.code).toBe(5);
-    expect(half.err()).toContain("They are not complete");
-    expect(half.err()).toContain("Run the same `sluice migrate` again");
-    await writeFile(join(folder, "partitions.json"), "{");
-    const unknown = cli(["repair", "--data-dir", folder]);
-    expect(await unknown.code).toBe(1);
-    expect(unknown.err()).toContain(`${folder}/partitions.json cannot be read`);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 });

@@ -16,10 +16,8 @@ import {
 export interface ClusterWish {
   /** What a new cluster would get. */
   readonly identity: ClusterIdentity;
-  /** The id that the cluster must have. Then it must exist, too, unless `isNewPartition`. */
+  /** The id that the cluster must have. Then it must exist, too. */
   readonly expectedId: string | undefined;
-  /** The log may be made with the expected id. */
-  readonly isNewPartition: boolean;
   /** Whether a cluster that does not exist is made. */
   readonly create: boolean;
   readonly names: StreamNames;
@@ -104,7 +102,7 @@ export function refusalOfCreate(error: unknown, config: NewStream): EngineRefuse
       return /insufficient storage|storage|resource|limit/i.test(reason)
         ? new EngineRefused(
             "room",
-            `the stream ${config.name} ${neededRoom(config)}: ${reason}. Every partition of the cluster reserves its log on these servers. Raise max_file_store of the servers or the limits of the account, ask for a smaller log (SLUICE_CLUSTER_MAX_LOG_BYTES), or, if fewer than ${config.num_replicas} servers run, for fewer replicas (SLUICE_CLUSTER_REPLICAS).`,
+            `the stream ${config.name} ${neededRoom(config)}: ${reason}. The cluster reserves its log on these servers. Raise max_file_store of the servers or the limits of the account, ask for a smaller log (SLUICE_CLUSTER_MAX_LOG_BYTES), or, if fewer than ${config.num_replicas} servers run, for fewer replicas (SLUICE_CLUSTER_REPLICAS).`,
             error,
           )
         : new EngineRefused(
@@ -200,7 +198,7 @@ function checkSettings(info: StreamInfo, wanted: WantedStream): void {
 async function clusterNames(manager: JetStreamManager): Promise<string[]> {
   const names: string[] = [];
   for await (const name of manager.streams.names()) {
-    const cluster = /^sluice-(.+)-log-\d+$/.exec(name)?.[1];
+    const cluster = /^sluice-(.+)-log$/.exec(name)?.[1];
     if (cluster !== undefined) names.push(cluster);
   }
   return names.sort();
@@ -223,7 +221,7 @@ export async function ensureStreams(
   clock: Clock,
 ): Promise<ClusterIdentity> {
   const existing = await streamInfo(manager, wish.names.log, clock);
-  const mayBeMade = wish.create && (wish.expectedId === undefined || wish.isNewPartition);
+  const mayBeMade = wish.create && wish.expectedId === undefined;
   if (existing === undefined && !mayBeMade) throw await refusalOfUnknown(manager, wish);
   let identity = wish.identity;
   if (existing !== undefined) {

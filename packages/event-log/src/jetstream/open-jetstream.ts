@@ -28,8 +28,6 @@ export interface JetStreamOptions {
   readonly servers: readonly string[];
   /** The name of the cluster: 1 to 40 letters, digits, `-` and `_`. */
   readonly cluster: string;
-  /** Default: 0. */
-  readonly partition?: number;
   readonly clock: Clock;
   /** Copies that the servers keep of everything: 1, 3 or 5. Default: 3. */
   readonly replicas?: number;
@@ -47,8 +45,6 @@ export interface JetStreamOptions {
   readonly clusterId?: string;
   /** Whether a cluster that does not exist is made. Default: true. */
   readonly create?: boolean;
-  /** The log of this partition is a new part of the cluster `clusterId`: it is made if it does not exist. Default: false. */
-  readonly isNewPartition?: boolean;
   /** Bytes that a new log may use, which the servers reserve. Default: 4 GiB. */
   readonly maxLogBytes?: number;
   /** Bytes that new snapshots may use. Default: no limit but the servers'. */
@@ -81,9 +77,6 @@ function checkOptions(options: JetStreamOptions): void {
     );
   if (![1, 3, 5].includes(options.replicas ?? 3))
     throw new EngineRefused("invalid_option", `${options.replicas} replicas: choose 1, 3 or 5`);
-  const { partition = 0 } = options;
-  if (!Number.isInteger(partition) || partition < 0)
-    throw new EngineRefused("invalid_option", `partition ${partition}: it must be an integer >= 0`);
 }
 
 /** Asks what can be asked. Without monitors and system credentials, nothing is known. */
@@ -191,11 +184,11 @@ async function engineOver(
   target: ConnectionTarget,
   options: JetStreamOptions,
 ): Promise<JetStreamEngine> {
-  const { clock, cluster: name, partition = 0 } = options;
+  const { clock, cluster: name } = options;
   const server = connection.info;
   checkVersion(server?.server_name ?? "the server", server?.version ?? "0");
   const manager = await managerOf(connection, clock);
-  const names = streamNames(name, partition);
+  const names = streamNames(name);
   const acceptUnsynced = options.acceptUnsynced === true;
 
   // Before anything is made: a cluster on servers that are not safe is refused without a trace.
@@ -218,7 +211,6 @@ async function engineOver(
   };
   const wish = {
     ...{ names, sizes, identity, expectedId: options.clusterId, create: options.create ?? true },
-    isNewPartition: options.isNewPartition ?? false,
   };
   const cluster = await ensureStreams(manager, wish, clock);
 

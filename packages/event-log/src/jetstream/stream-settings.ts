@@ -29,7 +29,7 @@ const METADATA = {
   createdAt: "sluice-created-at",
 } as const;
 
-/** The names of what a partition uses in NATS. The key-value bucket and the object store follow the conventions of NATS. */
+/** The names of what a cluster uses in NATS. The key-value bucket and the object store follow the conventions of NATS. */
 export interface StreamNames {
   readonly log: string;
   readonly logSubject: string;
@@ -39,12 +39,12 @@ export interface StreamNames {
   readonly snapshots: string;
 }
 
-export function streamNames(cluster: string, partition: number): StreamNames {
+export function streamNames(cluster: string): StreamNames {
   const leaseBucket = `sluice-${cluster}`;
-  const snapshotBucket = `sluice-${cluster}-${partition}`;
+  const snapshotBucket = `sluice-${cluster}-snapshots`;
   return {
-    log: `sluice-${cluster}-log-${partition}`,
-    logSubject: `sluice.${cluster}.log.${partition}`,
+    log: `sluice-${cluster}-log`,
+    logSubject: `sluice.${cluster}.log`,
     leaseBucket,
     leases: `KV_${leaseBucket}`,
     snapshotBucket,
@@ -89,7 +89,7 @@ export const MAX_MESSAGE_BYTES: number = 8 * 1024 * 1024;
 
 const ADJUSTABLE = ["max_bytes", "max_msg_size", "max_consumers", "compression"] as const;
 
-/** The streams of a partition, in the order in which they are made. The first one holds the cluster's identity. */
+/** The streams of a cluster, in the order in which they are made. The first one holds the cluster's identity. */
 export function wantedStreams(
   names: StreamNames,
   sizes: StreamSizes,

@@ -1,13 +1,10 @@
 import { join } from "node:path";
 import { type BackoffOptions, backoffDelayMs, type Clock } from "@sluice/resilience";
-import type { Versioned } from "../ports/documents.js";
 import { StorageUnavailable, StoreError } from "../ports/errors.js";
 import type { Applied } from "../sqlite/calls/applied.js";
 import type { AppliedEntry, LogStats } from "../sqlite/calls/operations.js";
-import { parsedDocument } from "../sqlite/client/config-store.js";
 import { reportedOnce } from "../sqlite/client/store-client.js";
 import type { Copy } from "./copy/copy.js";
-import { ReadableCopyLog } from "./copy/copy-log.js";
 import { loggedSettings, workerOptions } from "./copy/worker-options.js";
 import type { SnapshotRecord } from "./engine.js";
 import { follow } from "./follower.js";
@@ -52,8 +49,6 @@ export class LocalReplica implements Replica {
   readonly #options: ReplicaOptions;
   readonly #copy: ReplaceableCopy;
   readonly #schedule: SnapshotSchedule;
-  /** Made when somebody wants to read it. */
-  #log: ReadableCopyLog | undefined;
   readonly #listeners = new Set<() => void>();
   /** Called when the copy contains another entry. */
   readonly #onMoved = new Set<() => void>();
@@ -128,7 +123,6 @@ export class LocalReplica implements Replica {
 
   /** The copy's numbers have changed. */
   stats(stats: LogStats): void {
-    this.#log?.stats(stats);
     if (this.#state.kind === "leading") this.#state.leading.stats(stats);
   }
 
@@ -154,41 +148,12 @@ export class LocalReplica implements Replica {
       const end = this.#copy.isBroken ? "stopped" : await this.#followOnce(signal);
       if (stop.signal.aborted) return;
       state.isLoading = true;
-      this.#log?.began();
       this.#changed();
       await this.#replaceCopy(end === "trimmed" ? "load" : "rebuild", stop.signal);
       state.isLoading = false;
-      if (this.#log !== undefined) this.#complete(this.#log);
       this.moved();
       this.#changed();
     }
-  }
-
-  get log(): ReadableCopyLog {
-    if (this.#log === undefined) {
-      this.#log = new ReadableCopyLog(() => this.#copy.now);
-      this.#complete(this.#log);
-    }
-    return this.#log;
-  }
-
-  /** Lets the log be read as soon as the copy contains what the engine's log has now. */
-  #complete(log: ReadableCopyLog): void {
-    const { signal } = this.#closing;
-    const completed = log.began();
-    const complete = async (): Promise<void> => {
-      while (!signal.aborted) {
-        try {
-          await this.caughtUp(signal);
-          await log.describe();
-          completed();
-          return;
-        } catch {
-          await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
-        }
-      }
-    };
-    void complete();
   }
 
   #followOnce(signal: AbortSignal): ReturnType<typeof follow> {
@@ -357,17 +322,6 @@ export class LocalReplica implements Replica {
 
   #leadingEnded(): void {
     if (this.#state.kind === "leading") this.#setState(this.#followFromNow());
-  }
-
-  async documents<T>(kind: string): Promise<readonly Versioned<T>[]> {
-    return (await this.#copy.now.ask("listDocuments", { kind })).map((document) =>
-      parsedDocument<T>(kind, document),
-    );
-  }
-
-  async profileDocuments(): Promise<ReadonlyMap<string, string>> {
-    const request = { method: "documents", args: [] } as const;
-    return (await this.#copy.now.ask("profiles", request)) as ReadonlyMap<string, string>;
   }
 
   async snapshot(): Promise<SnapshotRecord> {

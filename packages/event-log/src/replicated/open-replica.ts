@@ -1,12 +1,10 @@
 import type { Clock } from "@sluice/resilience";
-import type { Versioned } from "../ports/documents.js";
 import type { ProfileStore } from "../ports/profiles.js";
 import type { Store } from "../ports/store.js";
 import type { RetentionOptions } from "../sqlite/calls/retention-options.js";
 import type { StoreTuning } from "../sqlite/calls/tuning.js";
 import type { StartStoreThread } from "../sqlite/client/start-worker.js";
 import { checkNode } from "../sqlite/database/check-node.js";
-import type { CopyLog } from "./copy/copy-log.js";
 import type { ReplicationEngine, SnapshotRecord } from "./engine.js";
 import { LocalReplica } from "./local-replica.js";
 import type { SnapshotAge } from "./snapshots/snapshot-schedule.js";
@@ -64,12 +62,6 @@ export interface Replica {
    * `StorageUnavailable` if another process was faster, if the log is full, or when `signal` aborts; it then follows again.
    */
   lead(term: number, options: LeadOptions): Promise<LeadingStores>;
-  /** The documents of a kind as the copy contains them, whether it leads or follows. */
-  documents<T>(kind: string): Promise<readonly Versioned<T>[]>;
-  /** The documents of the profiles' file as the copy contains them, whether it leads or follows. */
-  profileDocuments(): Promise<ReadonlyMap<string, string>>;
-  /** The log as the copy contains it. */
-  readonly log: CopyLog;
   /** Uploads a snapshot of the copy, and removes what it replaces: older snapshots and most of the log's entries that it contains. */
   snapshot(): Promise<SnapshotRecord>;
   close(): Promise<void>;

@@ -22,7 +22,7 @@ it.each([
   ],
   ["an election", answered(10008, "JetStream system temporarily unavailable"), { kind: "unknown" }],
   ["no answer", new errors.TimeoutError(), { kind: "unknown" }],
-  ["nobody there", new errors.NoRespondersError("sluice.a.log.0"), { kind: "unknown" }],
+  ["nobody there", new errors.NoRespondersError("sluice.a.log"), { kind: "unknown" }],
   ["a lost connection", new errors.ClosedConnectionError(), { kind: "unknown" }],
   ["something else", new Error("what?"), { kind: "unknown" }],
 ])("%s", (_name, error, expected) => {

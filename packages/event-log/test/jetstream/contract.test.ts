@@ -30,7 +30,7 @@ describeWithNats("NATS JetStream", () => {
   });
 
   describe("snapshots in trouble", () => {
-    const { snapshots: stream, snapshotBucket } = streamNames("damage", 0);
+    const { snapshots: stream, snapshotBucket } = streamNames("damage");
     const chunksOf = (nuid: string): string => `$O.${snapshotBucket}.C.${nuid}`;
     let nats: NatsCluster;
     let connection: NatsConnection;

@@ -42,12 +42,8 @@ function making(answerTo: (try_: number) => Error | undefined) {
   };
   const identity = { name: "five", id: "id", fingerprint: "", createdAt: "" };
   const sizes = { replicas: 5, maxLogBytes: 1_000, maxSnapshotBytes: -1 };
-  const wish = { identity, sizes, names: streamNames("five", 0), expectedId: undefined };
-  const made = ensureStreams(
-    { streams } as unknown as JetStreamManager,
-    { ...wish, create: true, isNewPartition: false },
-    clock,
-  );
+  const wish = { identity, sizes, names: streamNames("five"), expectedId: undefined };
+  const made = ensureStreams({ streams } as unknown as JetStreamManager, { ...wish, create: true }, clock);
   const refused = made.then(
     () => undefined,
     (error: unknown) => error as EngineRefused,

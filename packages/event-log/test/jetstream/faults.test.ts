@@ -122,7 +122,7 @@ describeWithNats("NATS JetStream in trouble", { timeout: ELECTION_MS }, () => {
 
   it("goes on after the log's leader was killed and comes back", async () => {
     await write(5);
-    const leader = await nats.leaderOf("sluice-trouble-log-0");
+    const leader = await nats.leaderOf("sluice-trouble-log");
     await leader.kill();
     await goesOn();
     await leader.start();
@@ -165,7 +165,7 @@ describeWithNats("NATS JetStream in trouble", { timeout: ELECTION_MS }, () => {
   });
 
   it("leaves a server that answers nothing any more", async () => {
-    const leader = await nats.leaderOf("sluice-trouble-log-0");
+    const leader = await nats.leaderOf("sluice-trouble-log");
     leader.pause();
     await goesOn();
     leader.continue();

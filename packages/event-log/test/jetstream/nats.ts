@@ -45,7 +45,7 @@ export function engineOptions(nats: NatsCluster, cluster: string): JetStreamOpti
 export async function removeCluster(nats: NatsCluster, cluster: string): Promise<void> {
   const connection = await connect({ servers: [...nats.urls] });
   const { streams } = await jetstreamManager(connection);
-  const names = streamNames(cluster, 0);
+  const names = streamNames(cluster);
   for (const stream of [names.log, names.leases, names.snapshots])
     await streams.delete(stream).catch(() => false);
   await connection.close();

@@ -83,14 +83,9 @@ describeWithNats("what is refused", () => {
       ["a name with a dot", { cluster: "a.b" }, 'invalid_option: "a.b" is not a name of a cluster'],
       ["no address", { servers: [] }, "invalid_option: no address"],
       ["two replicas", { replicas: 2 }, "invalid_option: 2 replicas"],
-      ["a partition that is none", { partition: -1 }, "invalid_option: partition -1"],
       ["nobody at the address", { servers: ["nats://127.0.0.1:9"] }, "unreachable: nats://127.0.0.1:9"],
-      ["more replicas than servers", { replicas: 3 }, "replicas: the stream sluice-prod-log-0 is to have 3"],
-      [
-        "a log larger than the server's store",
-        { maxLogBytes: 2 ** 40 },
-        "room: the stream sluice-prod-log-0",
-      ],
+      ["more replicas than servers", { replicas: 3 }, "replicas: the stream sluice-prod-log is to have 3"],
+      ["a log larger than the server's store", { maxLogBytes: 2 ** 40 }, "room: the stream sluice-prod-log"],
       ["a cluster that must be there", { create: false }, 'unknown_cluster: "prod". There is none'],
       ["a cluster to which data belongs", { clusterId: "c1" }, 'unknown_cluster: "prod". There is none'],
       ["no monitor", { monitors: [] }, "sync_unknown: n1."],
@@ -129,24 +124,24 @@ describeWithNats("what is refused", () => {
     });
 
     it("a stream that is not Sluice's, or of another format", async () => {
-      const names = streamNames("foreign", 0);
+      const names = streamNames("foreign");
       await withStreams(nats, (streams) => streams.add(bare(names.log)));
       expect(await open(nats, { cluster: "foreign" })).toMatch(/^format: .*was not made by Sluice/);
-      const next = streamNames("next", 0).log;
+      const next = streamNames("next").log;
       await withStreams(nats, (streams) => streams.add(bare(next, { metadata: { "sluice-format": "2" } })));
       expect(await open(nats, { cluster: "next" })).toMatch(/^format: .*has format 2.*newer version/);
     });
 
     it("streams that are left from another cluster with the name", async () => {
       expect(await open(nats, { cluster: "left" })).toBe("opened");
-      await withStreams(nats, (streams) => streams.delete(streamNames("left", 0).log));
+      await withStreams(nats, (streams) => streams.delete(streamNames("left").log));
       expect(await open(nats, { cluster: "left" })).toMatch(
         /^other_cluster: .* is left from another cluster/,
       );
     });
 
     it("settings that could lose entries, but not more room", async () => {
-      const { log } = streamNames("changed", 0);
+      const { log } = streamNames("changed");
       expect(await open(nats, { cluster: "changed" })).toBe("opened");
       await withStreams(nats, (streams) => streams.update(log, { max_bytes: 20 * 1024 * 1024 }));
       expect(await open(nats, { cluster: "changed" })).toBe("opened");
@@ -159,7 +154,7 @@ describeWithNats("what is refused", () => {
     });
 
     it("subjects that another stream has", async () => {
-      const { logSubject } = streamNames("taken", 0);
+      const { logSubject } = streamNames("taken");
       await withStreams(nats, (streams) => streams.add(bare("other", { subjects: [logSubject] })));
       expect(await open(nats, { cluster: "taken" })).toMatch(
         /^settings: another stream of this account takes/,

@@ -9,7 +9,7 @@ import type { StepKind } from "../steps.js";
 export interface ClusterStep {
   readonly kind: "cluster";
   readonly atMs: number;
-  /** Whether the process owns the partition then. */
+  /** Whether the process owns the log then. */
   readonly of: "owner" | "follower";
   readonly what: ClusterTrouble;
 }

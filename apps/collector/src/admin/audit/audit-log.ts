@@ -5,7 +5,6 @@ import type { Clock } from "@sluice/resilience";
 import { newId } from "../../documents/new-id.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
-import { BY_CHANGE, type SharedRun } from "../shared-runs/shared-run.js";
 import { redact } from "./redact.js";
 
 /** The audit log keeps this many of the newest entries. */
@@ -25,14 +24,9 @@ export interface AuditLog {
     /** The name of the target when it was changed. */
     readonly targetName?: string | undefined;
     readonly change?: unknown;
-    /** Other partitions have an entry of the same request. */
-    readonly run?: SharedRun | undefined;
   }): Promise<void>;
-  /** Newest first. `isShared`: in the order that other partitions have, too. */
-  list(
-    page: { readonly limit?: number; readonly cursor?: string },
-    isShared?: boolean,
-  ): Promise<ListAnswer<AuditEntryView>>;
+  /** Newest first. */
+  list(page: { readonly limit?: number; readonly cursor?: string }): Promise<ListAnswer<AuditEntryView>>;
 }
 
 /** The log of changes: who changed what and when. Its entries are documents of the config store. */
@@ -48,12 +42,12 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
   };
 
   return {
-    async add({ token, action, target, targetName, change, run }) {
+    async add({ token, action, target, targetName, change }) {
       await config.put<AuditDocument>(
         KIND,
-        newId("aud", run?.name),
+        newId("aud"),
         {
-          at: formatTime(run?.createdAtMs ?? clock.now()),
+          at: formatTime(clock.now()),
           tokenId: token.id,
           tokenName: token.name,
           action,
@@ -61,15 +55,14 @@ export function auditLog(config: ConfigStore, clock: Clock): AuditLog {
           ...(targetName === undefined ? {} : { targetName }),
           ...(change === undefined ? {} : { change: redact(change) }),
         },
-        // A request that is repeated after its owner was lost has stored its entry already.
-        run === undefined ? 0 : undefined,
+        0,
       );
       sinceTrim += 1;
       await trim();
     },
-    async list(page, isShared = false) {
+    async list(page) {
       const entries = (await config.list<AuditDocument>(KIND)).map(({ id, value }) => ({ id, ...value }));
-      return pageOfDocuments(isShared ? BY_CHANGE.sorted(entries) : entries.reverse(), page);
+      return pageOfDocuments(entries.reverse(), page);
     },
   };
 }

@@ -11,8 +11,6 @@ export interface ClusterControl {
   /** Resolve with false if there is no process of this name. */
   drain(node: string): Promise<boolean>;
   undrain(node: string): Promise<boolean>;
-  /** Has a process own a partition; undefined: any. Resolves with false if there is no process of this name. */
-  move(partition: number, node: string | undefined): Promise<boolean>;
 }
 
 export function clusterEndpoints(cluster: ClusterControl | undefined): readonly Endpoint[] {
@@ -24,12 +22,10 @@ export function clusterEndpoints(cluster: ClusterControl | undefined): readonly 
     endpoint("GET /cluster", () => ({ status: 200, body: present().view() })),
     endpoint("POST /cluster/members/:node/drain", async ({ params: { node } }) => {
       const control = present();
-      const view = control.view();
-      const owned = view.partitions.length === 1 ? "the partition" : "the partitions";
-      if (hasNoSuccessor(view, node))
+      if (hasNoSuccessor(control.view(), node))
         throw new CollectorError(
           "conflict",
-          `${node} is the only process that can own ${owned}: start another one, or cancel the drain of another one, first`,
+          `${node} is the only process that can own the log: start another one, or cancel the drain of another one, first`,
         );
       if (!(await control.drain(node))) throw unknown(node);
       return { status: 200, body: control.view(), target: node };
@@ -39,36 +35,7 @@ export function clusterEndpoints(cluster: ClusterControl | undefined): readonly 
       if (!(await control.undrain(node))) throw unknown(node);
       return { status: 200, body: control.view(), target: node };
     }),
-    endpoint("PUT /cluster/partitions/:partition/owner", async ({ params, body }) => {
-      const control = present();
-      const partition = partitionNamed(params.partition, control.view());
-      if (!(await control.move(partition, body.node))) throw unknown(body.node);
-      return { status: 200, body: control.view(), target: params.partition };
-    }),
-    endpoint("DELETE /cluster/partitions/:partition/owner", async ({ params }) => {
-      const control = present();
-      const partition = partitionNamed(params.partition, control.view());
-      await control.move(partition, undefined);
-      return { status: 200, body: control.view(), target: params.partition };
-    }),
   ];
-}
-
-function partitionNamed(text: string, { partitions }: ClusterView): number {
-  const found = partitions.find(({ partition }) => String(partition) === text);
-  if (found === undefined)
-    throw new CollectorError(
-      "not_found",
-      partitions.length === 1
-        ? "the cluster has only partition 0"
-        : `the cluster has the partitions 0 to ${partitions.length - 1}`,
-    );
-  if (partitions.length === 1)
-    throw new CollectorError(
-      "conflict",
-      "the cluster has one partition, which moves when its owner is drained: sluice cluster drain",
-    );
-  return found.partition;
 }
 
 function hasNoSuccessor({ members }: ClusterView, node: string): boolean {

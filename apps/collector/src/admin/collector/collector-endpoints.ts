@@ -15,10 +15,10 @@ import { withoutUndefined } from "../without-undefined.js";
 import { collectorHealth } from "./collector-health.js";
 
 export const collectorEndpoints: readonly Endpoint[] = [
-  endpoint("GET /audit", async ({ query, token }, { store, clock, partitions = 1 }) => {
+  endpoint("GET /audit", async ({ query, token }, { store, clock }) => {
     return {
       status: 200,
-      body: maskFor(token, await auditLog(store.config, clock).list(query, partitions > 1)),
+      body: maskFor(token, await auditLog(store.config, clock).list(query)),
     };
   }),
   endpoint("GET /info", async ({ token }, context) => {

@@ -8,7 +8,7 @@ import {
 } from "@sluice/event-log";
 import { deliveriesIn, offsetOf, withDeliveries } from "../../deletions/delete-messages.js";
 import { type DeletionDocument, deletionView } from "../../deletions/deletion.js";
-import type { Deletions, JoinedIds } from "../../deletions/start-deletions.js";
+import type { Deletions } from "../../deletions/start-deletions.js";
 import { retryDelivery } from "../../delivery/control/retry-delivery.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { CollectorError } from "../../errors.js";
@@ -19,30 +19,26 @@ import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskUrls } from "../masking/mask-urls.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
-import { BY_CREATION, sharedRun } from "../shared-runs/shared-run.js";
 
 const MAX_IDS = 1_000;
 
 /** The endpoints of deletions and suppressions, for `adminRoutes`. */
 export function deletionEndpoints(deletions: Deletions, suppressions: Suppressions): Endpoint[] {
   return [
-    endpoint("POST /deletions", async ({ body, request }, context) => {
-      const { store } = context;
+    endpoint("POST /deletions", async ({ body }, { store }) => {
       const identities = identitiesIn(body);
       const { suppress = false, includeAliases = false } = body;
       const options = { suppress, includeAliases };
       if (body.dryRun)
         return { status: 200, body: await deletions.plan(identities, options), isUnchanged: true };
-      const run = sharedRun(request, context);
-      const joined = (body.joined ?? []) as readonly JoinedIds[];
-      const created = await deletions.create(identities, { ...options, joined, run }, store.config);
+      const created = await deletions.create(identities, options, store.config);
       const view = deletionView(created);
       const { aliases: _, ...kept } = view;
       return { status: 201, body: view, kept };
     }),
-    endpoint("GET /deletions", async ({ query, token }, { store, partitions = 1 }) => {
+    endpoint("GET /deletions", async ({ query, token }, { store }) => {
       const all = [...(await deletions.list())].reverse();
-      const page = pageOfDocuments(partitions === 1 ? all : sharedDeletions(all), query);
+      const page = pageOfDocuments(all, query);
       const items = await Promise.all(page.items.map((one) => viewNow(one, store)));
       return { status: 200, body: maskUrls(token, { ...page, items }) };
     }),
@@ -78,10 +74,6 @@ export function deletionEndpoints(deletions: Deletions, suppressions: Suppressio
       return { status: 204 };
     }),
   ];
-}
-
-function sharedDeletions(all: readonly Versioned<DeletionDocument>[]) {
-  return BY_CREATION.sorted(all.map((one) => ({ ...one, createdAt: one.value.createdAt })));
 }
 
 /** The deletion with the deliveries of its delete messages as they are now. */

@@ -8,7 +8,6 @@ import type { KnownToken } from "../../tokens/tokens.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { nameOf } from "../audit/name-of.js";
 import type { AdminContext } from "../context.js";
-import { sharedRun } from "../shared-runs/shared-run.js";
 import { challenge } from "./challenge.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
 import type { Endpoint, EndpointAnswer } from "./endpoint.js";
@@ -112,7 +111,7 @@ async function runAudited(
   { context, audit }: ServingParts,
   checked: Checked,
 ): Promise<EndpointAnswer> {
-  const { token, body, params, request } = checked;
+  const { token, body, params } = checked;
   const { config } = context.store;
   // Afterwards it may be deleted, or have another name.
   const before = endpoint.access === "write" ? await nameOf(config, params.id) : undefined;
@@ -122,7 +121,6 @@ async function runAudited(
       action: endpoint.name,
       target,
       targetName: before ?? (await nameOf(config, target)),
-      run: sharedRun(request, context),
       ...(endpoint.isBodyPersonal ? {} : { change: body }),
     });
   try {

@@ -11,7 +11,7 @@ import { LiveFilter } from "./live-filter.js";
 import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";
 import { outcomeQueue } from "./outcome-queue.js";
 import { type RecentMessage, type RecentMessages, recentMessage } from "./recent-messages.js";
-import { HEARTBEAT, positionLine, type StreamPosition, serverSentEvent } from "./server-sent-event.js";
+import { HEARTBEAT, type StreamPosition, serverSentEvent } from "./server-sent-event.js";
 
 export interface LiveReaderOptions {
   readonly store: Pick<Store, "log" | "consumers">;
@@ -22,8 +22,6 @@ export interface LiveReaderOptions {
   readonly filter: MessageFilter;
   /** The token that opened the stream. */
   readonly token: Pick<KnownToken, "access">;
-  /** Whether the stream begins with its position, before the first event. Default: false. */
-  readonly tellsStart?: boolean;
   /** Where an earlier stream of this reader ended. Absent: starts now. */
   readonly resumeFrom: StreamPosition | undefined;
   readonly write: (chunk: string) => boolean;
@@ -94,9 +92,8 @@ class LiveReader {
   }
 
   async run(): Promise<void> {
-    const { write, drained, signal, clock, resumeFrom, tellsStart = false } = this.#options;
-    const start = { offset: this.#cursor, atMs: resumeFrom?.atMs ?? clock.now() };
-    let isWritable = write(`retry: 1000\n${tellsStart ? positionLine(start) : ""}\n`);
+    const { write, drained, signal, clock, resumeFrom } = this.#options;
+    let isWritable = write("retry: 1000\n\n");
     if (resumeFrom !== undefined) await this.#queueMissed(resumeFrom);
     while (!signal.aborted) {
       const hasMore = await this.#collectBatch();

@@ -13,7 +13,7 @@ export function serverSentEvent(kind: string, json: string, position: StreamPosi
 }
 
 /** From here on, a reader can resume. */
-export function positionLine({ offset, atMs }: StreamPosition): string {
+function positionLine({ offset, atMs }: StreamPosition): string {
   return `id: ${offset}/${formatTime(atMs)}\n`;
 }
 

@@ -5,7 +5,7 @@ import { readLive } from "./live-reader.js";
 import { readPosition } from "./server-sent-event.js";
 
 export const streamLive = endpoint("GET /live", ({ query, request, token }, context) => {
-  const { store, recent, live, clock, tokens, planOf, partitions = 1, streams } = context;
+  const { store, recent, live, clock, tokens, planOf, streams } = context;
   const filter = readFilter(query.q);
   const lastEventId = request.headers["last-event-id"];
   const resumeFrom = readPosition(typeof lastEventId === "string" ? lastEventId : undefined);
@@ -18,7 +18,6 @@ export const streamLive = endpoint("GET /live", ({ query, request, token }, cont
       const drained = () => orAborted(requestDrained(), signal);
       try {
         await readLive({
-          tellsStart: partitions > 1,
           ...{ store, recent, live, planOf, clock, filter, token, resumeFrom },
           ...{ write, drained, signal },
         });

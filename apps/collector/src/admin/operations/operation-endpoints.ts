@@ -12,12 +12,11 @@ import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { parseDeliveryId } from "../messages/delivery-id.js";
 import { pageOfDocuments } from "../paging/page-documents.js";
 import { timeSpan } from "../paging/page-request.js";
-import { BY_CREATION, sharedRun } from "../shared-runs/shared-run.js";
 
 /** The endpoints of bulk operations, for `adminRoutes`. */
 export function operationEndpoints(operations: Operations): Endpoint[] {
   return [
-    endpoint("POST /operations", async ({ body, token, request }, context) => {
+    endpoint("POST /operations", async ({ body, token }, context) => {
       const wanted = wantedBy(body);
       await requireTargets(body, wanted, context);
       if (body.dryRun) {
@@ -25,18 +24,16 @@ export function operationEndpoints(operations: Operations): Endpoint[] {
         return { status: 200, body: { total }, isUnchanged: true };
       }
       const { kind, perSecond } = body;
-      const run = sharedRun(request, context);
       const view = await operations.create(
-        { kind, wanted, createdBy: by(token), run, ...(perSecond === undefined ? {} : { perSecond }) },
+        { kind, wanted, createdBy: by(token), ...(perSecond === undefined ? {} : { perSecond }) },
         context.store.config,
       );
       const { userId: _, ...filter } = view.filter ?? {};
       const kept = view.filter === undefined ? view : { ...view, filter };
       return { status: 202, body: view, kept };
     }),
-    endpoint("GET /operations", async ({ query }, { partitions = 1 }) => {
-      const all = await operations.list();
-      return { status: 200, body: pageOfDocuments(partitions === 1 ? all : BY_CREATION.sorted(all), query) };
+    endpoint("GET /operations", async ({ query }) => {
+      return { status: 200, body: pageOfDocuments(await operations.list(), query) };
     }),
     endpoint("GET /operations/:id", async ({ params }) => {
       const view = await operations.get(params.id);
@@ -48,7 +45,7 @@ export function operationEndpoints(operations: Operations): Endpoint[] {
       if (view === undefined) throw notFound("operation", params.id);
       return { status: 200, body: view };
     }),
-    endpoint("POST /replays", async ({ body: { filter, dryRun = false }, token, request }, context) => {
+    endpoint("POST /replays", async ({ body: { filter, dryRun = false }, token }, context) => {
       const { destinationId } = filter;
       requireTarget(await destinations.find(context.store.config, destinationId), context.catalog);
       const wanted = { filter, ...timeSpan(filter) };
@@ -57,7 +54,7 @@ export function operationEndpoints(operations: Operations): Endpoint[] {
         return { status: 200, body: { count }, isUnchanged: true };
       }
       const { id } = await operations.create(
-        { kind: "replay", wanted, createdBy: by(token), run: sharedRun(request, context) },
+        { kind: "replay", wanted, createdBy: by(token) },
         context.store.config,
       );
       const count = (await operations.selected(id))?.total ?? 0;

@@ -8,7 +8,6 @@ import {
 } from "../../delivery/control/connections.js";
 import type { DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import { newId, newWriteKey } from "../../documents/new-id.js";
-import { partitionsOf } from "../../documents/source-partitions.js";
 import { CollectorError } from "../../errors.js";
 import { withoutUndefined } from "../without-undefined.js";
 
@@ -17,13 +16,12 @@ const MAX_WRITE_KEYS = 50;
 
 type Source = Versioned<SourceDocument>;
 
-/** Stores a source with its first write key. `partitions`: those of the cluster. */
+/** Stores a source with its first write key. */
 export async function createSource(
   config: ConfigStore,
   input: SourceInput,
   region: Region | undefined,
   nowMs: number,
-  partitions = 1,
 ): Promise<Source> {
   const createdAt = formatTime(nowMs);
   const source: SourceDocument = withoutUndefined({
@@ -35,30 +33,8 @@ export async function createSource(
     rateLimit: input.rateLimit,
     identity: input.identity,
     region,
-    partition: partitions === 1 ? undefined : await emptiestPartition(config, partitions),
-    partitions: spreadOver(input.partitions, partitions),
   });
   return config.put(DOCUMENT_KINDS.source, newId("src"), source, 0);
-}
-
-/** The partition with the fewest sources. */
-async function emptiestPartition(config: ConfigStore, partitions: number): Promise<number> {
-  const counts = Array.from({ length: partitions }, () => 0);
-  for (const { value } of await config.list<SourceDocument>(DOCUMENT_KINDS.source))
-    for (const partition of partitionsOf(value, partitions)) counts[partition] = (counts[partition] ?? 0) + 1;
-  return counts.indexOf(Math.min(...counts));
-}
-
-/** Undefined: it is in one partition. Throws if the cluster, with `available` partitions, cannot spread a source over so many. */
-function spreadOver(wanted: number | undefined, available: number): number | undefined {
-  if (wanted === undefined || wanted === 1) return undefined;
-  if (wanted <= available) return wanted;
-  throw new CollectorError(
-    "invalid_request",
-    available === 1
-      ? "partitions: only a source of a cluster with several partitions can be spread: leave it out, or start a cluster with `clusterPartitions`"
-      : `partitions: the cluster has ${available} partitions, and a source cannot be spread over ${wanted}`,
-  );
 }
 
 export function patchSource(config: ConfigStore, source: Source, patch: SourcePatch): Promise<Source> {

@@ -11,8 +11,8 @@ import { sourceView } from "./source-view.js";
 const sources = documentResource<SourceDocument>(DOCUMENT_KINDS.source, "source");
 
 export const sourceEndpoints: readonly Endpoint[] = [
-  endpoint("POST /sources", async ({ body, token }, { store, clock, region, partitions }) => {
-    const source = await createSource(store.config, body, region, clock.now(), partitions);
+  endpoint("POST /sources", async ({ body, token }, { store, clock, region }) => {
+    const source = await createSource(store.config, body, region, clock.now());
     return { status: 201, body: sourceView(source, token, region) };
   }),
   endpoint("GET /sources", async ({ query, token }, { store, region }) => {

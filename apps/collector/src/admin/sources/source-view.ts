@@ -25,8 +25,6 @@ export function sourceView(
     rateLimit: value.rateLimit,
     identity: identityPolicyOf(value),
     region: region && value.region,
-    partition: value.partition,
-    partitions: value.partitions,
     version,
   });
 }

@@ -1,6 +1,6 @@
 /** How an attempt to pass a request on ended without an answer for the client. */
 export type FailedAttempt =
-  /** The other process does not own the partition, or was not reached: it did nothing. */
+  /** The other process does not own the log, or was not reached: it did nothing. */
   | { readonly kind: "not done"; readonly reason: string }
   /** The connection ended after the request was sent: the other process may have carried it out. */
   | { readonly kind: "lost"; readonly reason: string };

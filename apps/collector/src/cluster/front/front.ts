@@ -27,7 +27,7 @@ import { Passing, type PassingParts, refuse, type Target } from "./passing.js";
 import { type ListenerName, NOT_OWNER_HEADER, type Origin, originOf, PEER_HEADERS } from "./peer.js";
 import { type WaitingRoom, waitingRoom } from "./waiting-room.js";
 
-/** Who owns the partition, as far as this process knows. */
+/** Who owns the log, as far as this process knows. */
 export type Owner =
   | { readonly kind: "other"; readonly address: string; readonly term: number }
   /** This process catches up and starts its stages. */
@@ -41,33 +41,16 @@ export interface FrontOptions {
   readonly public: ListenAddress;
   readonly admin: ListenAddress | undefined;
   readonly token: string;
-  /** Of this process, whether it owns the partition or not. */
+  /** Of this process, whether it owns the log or not. */
   readonly metrics: Metrics;
   /** What this process answers itself while it is not the owner. */
   readonly ownRoutes: (listener: ListenerName) => readonly Route[];
-  /** Default: of partition 0. */
-  readonly owner: (partition?: number) => Owner;
-  /** In a cluster of several partitions: which of them a request concerns. Default: 0. */
-  readonly routing?: FrontRouting;
+  readonly owner: () => Owner;
   /** What this process knows of why there may be no owner. Undefined: nothing. */
   readonly trouble?: () => string | undefined;
   readonly onPassed: PassingParts["onEnd"];
   /** How long a request waits for an owner. Default: 8_000. */
   readonly waitMs?: number;
-}
-
-/** How requests find their partition. */
-export interface FrontRouting {
-  /** What this process answers itself, whatever it owns. */
-  readonly ownRoutes: (listener: ListenerName) => readonly Route[];
-  /** What other processes of the cluster ask this one. */
-  readonly peerRoutes: readonly Route[];
-  /** The partition of a request. "body": its body names the write key. "spread": see `spreadRoutes`. */
-  partitionOf(message: Pick<IncomingMessage, "method" | "url" | "headers">): number | "body" | "spread";
-  /** Takes the requests of sources that are spread over several partitions. */
-  readonly spreadRoutes: (listener: ListenerName) => readonly Route[];
-  /** The partition of a request whose body is in memory. */
-  partitionOfBody(message: IncomingMessage, body: Uint8Array): Promise<number>;
 }
 
 export interface Front {
@@ -80,16 +63,8 @@ export interface Front {
   readonly ownerSilentMs: number;
   /** Where other processes reach this one. Set before requests are passed on. */
   advertise(address: string): void;
-  /** Serves the routes of a partition's collector at the addresses of this process, until the server is closed. Default: partition 0. */
-  startServer(options: ServerOptions, partition?: number): Promise<HttpServer>;
-  /** The connections to the owner of a partition. */
-  target(partition: number): Target;
-  /** What this process knows of why there may be no owner. Undefined: nothing. */
-  trouble(): string | undefined;
-  /** Resolves at the next change of an owner, after `ms`, or when `signal` aborts. */
-  change(ms: number, signal: AbortSignal): Promise<void>;
-  /** This process, as others reach it. */
-  self(): OwnerConnection;
+  /** Serves the routes of the owner's collector at the addresses of this process, until the server is closed. */
+  startServer(options: ServerOptions): Promise<HttpServer>;
   /** Looks at `owner` again. */
   ownerChanged(): void;
   close(graceMs: number): Promise<void>;
@@ -122,7 +97,7 @@ interface OwnServer {
   readonly find: Router;
 }
 
-/** The owner of a partition in another process. */
+/** The owner, in another process. */
 interface Remote {
   readonly connection: OwnerConnection;
   readonly term: number;
@@ -132,13 +107,9 @@ interface Remote {
 /** About what the headers that a process adds have, all together. */
 const PEER_HEADER_BYTES = KB;
 
-/** Where other processes of the cluster ask this one. */
-const PEER_PATH = "/cluster/v1/";
-
 class SwitchableFront implements Front {
   readonly #options: FrontOptions;
-  /** By partition and listener. */
-  readonly #attached = new Map<string, Attached>();
+  readonly #attached = new Map<ListenerName, Attached>();
   readonly #own = new Map<ListenerName, OwnServer>();
   readonly #listeners = new Map<ListenerName, Listener>();
   readonly #passings = new Set<Passing>();
@@ -146,13 +117,7 @@ class SwitchableFront implements Front {
   readonly #parts: PassingParts;
   readonly #ownMetrics: HttpMetrics;
   #attachedMetrics: HttpMetrics | undefined;
-  readonly #remotes = new Map<number, Remote>();
-  readonly #routing: FrontRouting | undefined;
-  /** With several partitions: what this process answers itself, whatever it owns. */
-  readonly #always = new Map<ListenerName, OwnServer>();
-  /** With several partitions: what takes requests of spread sources. */
-  readonly #spread = new Map<ListenerName, RouteServer>();
-  readonly #peers: RouteServer | undefined;
+  #remote: Remote | undefined;
   #self: OwnerConnection | undefined;
   #isClosing = false;
   /** Since when the owner has not answered. Undefined: it answered the last request. */
@@ -171,10 +136,10 @@ class SwitchableFront implements Front {
       token,
       memory: keptBodies(limits.maxBufferedBytes, clock),
       clientOf: (message) => forwardedFor(message.headers, proxies) ?? peerAddress(message),
-      target: (partition) => this.target(partition),
-      change: (ms, signal) => this.change(ms, signal),
-      self: () => this.self(),
-      serveHere: (message, response, partition) => this.#serveIn("public", partition, message, response),
+      target: () => this.#target(),
+      change: (ms, signal) => this.#room.wait(ms, signal),
+      self: () => this.#ownConnection(),
+      serveHere: (name, message, response) => this.#serveHere(name, message, response),
       onEnd: options.onPassed,
       onAttempt: (wasReached) => this.#attempted(wasReached),
       onFailure: (error) => logger.error("request failed", { error }),
@@ -188,14 +153,7 @@ class SwitchableFront implements Front {
       }),
       find: createRouter(routes),
     });
-    this.#routing = options.routing;
-    for (const name of ["public", "admin"] as const) {
-      this.#own.set(name, serverOf(options.ownRoutes(name)));
-      if (options.routing === undefined) continue;
-      this.#always.set(name, serverOf(options.routing.ownRoutes(name)));
-      this.#spread.set(name, serverOf(options.routing.spreadRoutes(name)).server);
-    }
-    if (options.routing !== undefined) this.#peers = serverOf(options.routing.peerRoutes).server;
+    for (const name of ["public", "admin"] as const) this.#own.set(name, serverOf(options.ownRoutes(name)));
   }
 
   get url(): string {
@@ -226,16 +184,16 @@ class SwitchableFront implements Front {
   }
 
   #askOwner(): void {
-    const target = this.target(0);
+    const target = this.#target();
     if (target.kind !== "owner" || this.#isAsking) return;
     this.#isAsking = true;
     const late = new AbortController();
     const cancel = this.#options.clock.after(ASK_TIMEOUT_MS, () => late.abort());
     const signal = AbortSignal.any([target.signal, late.signal]);
-    target.connection.ask({ method: "GET", path: "/healthz", headers: [] }, signal).then((answer) => {
+    target.connection.answers("/healthz", signal).then((isThere) => {
       cancel();
       this.#isAsking = false;
-      if (answer.kind === "answered") this.#attempted(true);
+      if (isThere) this.#attempted(true);
     });
   }
 
@@ -262,7 +220,7 @@ class SwitchableFront implements Front {
     this.#self = ownerConnection(address);
   }
 
-  async startServer(options: ServerOptions, partition = 0): Promise<HttpServer> {
+  async startServer(options: ServerOptions): Promise<HttpServer> {
     const name = options.name ?? "public";
     const listener = this.#listeners.get(name);
     if (listener === undefined) throw new Error(`The front has no address ${name}`);
@@ -275,27 +233,19 @@ class SwitchableFront implements Front {
       server: routeServer({ ...options, limits, budget, httpMetrics: metrics }),
       pending: { requests: new Set(), onNone: () => {} },
     };
-    this.#attached.set(keyOf(partition, name), attached);
+    this.#attached.set(name, attached);
     this.ownerChanged();
     return {
       port: listener.port,
       url: listener.url,
-      close: (graceMs) => this.#detach(keyOf(partition, name), attached, graceMs),
+      close: (graceMs) => this.#detach(name, attached, graceMs),
     };
-  }
-
-  trouble(): string | undefined {
-    return this.#options.trouble?.();
-  }
-
-  change(ms: number, signal: AbortSignal): Promise<void> {
-    return this.#room.wait(ms, signal);
   }
 
   ownerChanged(): void {
     this.#silentSinceMs = undefined;
     // A former owner's answers do not count any more.
-    for (const partition of [...this.#remotes.keys()]) this.target(partition);
+    this.#target();
     this.#room.wakeAll();
   }
 
@@ -303,19 +253,17 @@ class SwitchableFront implements Front {
     this.#isClosing = true;
     for (const passing of this.#passings) passing.endStream();
     await Promise.all([...this.#listeners.values()].map((listener) => listener.close(graceMs)));
-    for (const { over, connection } of this.#remotes.values()) {
-      over.abort();
-      connection.close();
-    }
+    this.#remote?.over.abort();
+    this.#remote?.connection.close();
     this.#self?.close();
   }
 
   /**
-   * Lets the requests under way finish. New ones wait for the next owner. Without any grace, the partition is lost: what the log does not
+   * Lets the requests under way finish. New ones wait for the next owner. Without any grace, the log is lost: what the log does not
    * answer now may be answered much later, or never.
    */
-  async #detach(key: string, attached: Attached, graceMs: number): Promise<void> {
-    if (this.#attached.get(key) === attached) this.#attached.delete(key);
+  async #detach(name: ListenerName, attached: Attached, graceMs: number): Promise<void> {
+    if (this.#attached.get(name) === attached) this.#attached.delete(name);
     if (this.#attached.size === 0) this.#attachedMetrics = undefined;
     attached.server.abortStreams();
     if (attached.pending.requests.size === 0) return;
@@ -339,44 +287,26 @@ class SwitchableFront implements Front {
       const origin = originOf(message.headers, this.#options.token);
       for (const header of Object.values(PEER_HEADERS)) delete message.headers[header];
       if (origin !== undefined) {
-        if (this.#peers !== undefined && origin.client === "" && isPeerCall(message))
-          this.#peers.serve(message, response, expectsContinue);
-        else void this.#servePassedOn(origin, message, response, expectsContinue);
+        void this.#servePassedOn(origin, message, response, expectsContinue);
         return;
       }
     }
-    delete message.headers[PEER_HEADERS.run];
-    // Passed on, it would carry the token of this process, and be taken for its call.
-    if (isPeerCall(message)) {
-      refuse(message, response, new CollectorError("not_found"));
-      return;
-    }
-    const always = this.#always.get(name);
-    if (always?.find(pathOf(message)) !== undefined) {
-      always.server.serve(message, response, expectsContinue);
-      return;
-    }
-    const partition = this.#routing?.partitionOf(message) ?? 0;
-    if (partition === "spread") this.#spread.get(name)?.serve(message, response, expectsContinue);
-    else this.#serveIn(name, partition, message, response, expectsContinue);
+    this.#serveHere(name, message, response, expectsContinue);
   }
 
-  /** Serves a request whose partition is known, or is to be read from its body. */
-  #serveIn(
+  #serveHere(
     name: ListenerName,
-    partition: number | "body",
     message: IncomingMessage,
     response: ServerResponse,
     expectsContinue = false,
   ): void {
-    const attached = partition === "body" ? undefined : this.#attached.get(keyOf(partition, name));
+    const attached = this.#attached.get(name);
     if (attached !== undefined) serveAttached(attached, message, response, expectsContinue);
-    else this.#serveAsFollower(name, partition, message, response, expectsContinue);
+    else this.#serveAsFollower(name, message, response, expectsContinue);
   }
 
   #serveAsFollower(
     name: ListenerName,
-    partition: number | "body",
     message: IncomingMessage,
     response: ServerResponse,
     expectsContinue: boolean,
@@ -400,13 +330,8 @@ class SwitchableFront implements Front {
       refuse(message, response, new CollectorError("no_owner", "too many requests wait for an owner"));
       return;
     }
-    const parts = { ...this.#parts, serveHere: this.#hereAs(name) };
-    const routing = this.#routing;
-    const wanted =
-      partition !== "body" || routing === undefined
-        ? { kind: "known" as const, partition: partition === "body" ? 0 : partition }
-        : { kind: "in body" as const, find: (body: Uint8Array) => routing.partitionOfBody(message, body) };
-    void this.#passOn(new Passing(parts, message, response, name, wanted), response, expectsContinue);
+    const passing = new Passing(this.#parts, message, response, name);
+    void this.#passOn(passing, response, expectsContinue);
   }
 
   async #passOn(passing: Passing, response: ServerResponse, expectsContinue: boolean): Promise<void> {
@@ -422,11 +347,7 @@ class SwitchableFront implements Front {
     else response.once("close", () => setImmediate(closeIdle));
   }
 
-  #hereAs(name: ListenerName): PassingParts["serveHere"] {
-    return (message, response, partition) => this.#serveIn(name, partition, message, response);
-  }
-
-  /** It is never passed on again: if this process is about to own the partition it waits, else it tells the other process. */
+  /** It is never passed on again: if this process is about to own the log it waits, else it tells the other process. */
   async #servePassedOn(
     origin: Origin,
     message: IncomingMessage,
@@ -438,18 +359,14 @@ class SwitchableFront implements Front {
     const { clock, owner, waitMs = WAIT_MS } = this.#options;
     const deadlineMs = clock.monotonic() + waitMs;
     for (;;) {
-      const { partition = 0 } = origin;
-      const attached =
-        this.#attached.get(keyOf(partition, origin.listener)) ??
-        this.#attached.get(keyOf(partition, "public"));
+      const attached = this.#attached.get(origin.listener) ?? this.#attached.get("public");
       if (attached !== undefined) {
-        markPassedOn(message, origin.client, origin);
-        if (origin.run !== undefined) message.headers[PEER_HEADERS.run] = origin.run;
+        markPassedOn(message, origin.client);
         serveAttached(attached, message, response, expectsContinue);
         return;
       }
       const leftMs = deadlineMs - clock.monotonic();
-      if (owner(partition).kind !== "starting" || leftMs <= 0 || gone.signal.aborted) break;
+      if (owner().kind !== "starting" || leftMs <= 0 || gone.signal.aborted) break;
       await this.#room.wait(leftMs, gone.signal);
     }
     refuse(message, response, new CollectorError("no_owner"), {
@@ -457,32 +374,33 @@ class SwitchableFront implements Front {
     });
   }
 
-  target(partition: number): Target {
-    if (this.#attached.has(keyOf(partition, "public"))) {
-      this.#endRemote(partition);
+  /** Where requests go now. Ends the connection to an owner that is none any more. */
+  #target(): Target {
+    if (this.#attached.has("public")) {
+      this.#endRemote();
       return { kind: "here" };
     }
-    const owner = this.#options.owner(partition);
+    const owner = this.#options.owner();
     if (owner.kind !== "other") return { kind: "none" };
-    const known = this.#remotes.get(partition);
+    const known = this.#remote;
     if (known?.term === owner.term && known.connection.address === owner.address)
       return { kind: "owner", connection: known.connection, signal: known.over.signal };
-    this.#endRemote(partition);
+    this.#endRemote();
     const connection = ownerConnection(owner.address);
     const over = new AbortController();
-    this.#remotes.set(partition, { connection, term: owner.term, over });
+    this.#remote = { connection, term: owner.term, over };
     return { kind: "owner", connection, signal: over.signal };
   }
 
   /** Another owner takes requests now: what is still under way at the former one will have no answer that counts. */
-  #endRemote(partition: number): void {
-    const ended = this.#remotes.get(partition);
-    this.#remotes.delete(partition);
+  #endRemote(): void {
+    const ended = this.#remote;
+    this.#remote = undefined;
     ended?.over.abort(new Error("another process became the owner"));
     ended?.connection.close();
   }
 
-  self(): OwnerConnection {
+  #ownConnection(): OwnerConnection {
     if (this.#self === undefined) throw new Error("The address of this process is not known yet");
     return this.#self;
   }
@@ -514,17 +432,8 @@ function withRoomForPeers(limits: HttpLimits): HttpLimits {
   };
 }
 
-function keyOf(partition: number, name: ListenerName): string {
-  return `${partition} ${name}`;
-}
-
 function pathOf({ url = "/" }: Pick<IncomingMessage, "url">): string {
   return originForm(url).split("?", 1)[0] as string;
-}
-
-/** As the other process would see it. */
-function isPeerCall({ url = "/" }: Pick<IncomingMessage, "url">): boolean {
-  return originForm(url).startsWith(PEER_PATH);
 }
 
 function serveAttached(
@@ -546,5 +455,5 @@ function serveAttached(
 function refuseLost({ message, response }: UnderWay): void {
   if (response.headersSent) return;
   response.shouldKeepAlive = false;
-  refuse(message, response, new CollectorError("owner_lost", "it does not own the partition any more"));
+  refuse(message, response, new CollectorError("owner_lost", "it does not own the log any more"));
 }

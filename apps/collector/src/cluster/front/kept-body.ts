@@ -55,26 +55,20 @@ export function refusedLength({
   return new CollectorError("payload_too_large", `more than ${LIMITS.batchBytes} bytes`);
 }
 
-/**
- * Reads a small body into memory. Rejects if the connection ends before the body does, or `gone` aborts. With `isNeeded`, no body is
- * streamed: it rejects with a `CollectorError` if there is no room.
- */
+/** Reads a small body into memory. Rejects if the connection ends before the body does, or `gone` aborts. */
 export async function keepBody(
   message: IncomingMessage,
   memory: KeptBody,
   gone: AbortSignal,
-  isNeeded = false,
 ): Promise<PassedBody> {
   const { "content-length": length, "transfer-encoding": encoding } = message.headers;
   if (encoding === undefined && (length === undefined || length === "0")) return { kind: "none" };
-  const isLarge = encoding === undefined && !(Number(length) <= MAX_KEPT_BYTES);
-  if (isNeeded && isLarge) throw new CollectorError("payload_too_large");
+  const bytesAnnounced = Number(length);
   // What cannot be kept is streamed from its first byte on, so there must be room for all of it before.
-  if (!isNeeded && (encoding !== undefined || isLarge || !memory.take(Number(length))))
+  if (encoding !== undefined || !(bytesAnnounced <= MAX_KEPT_BYTES) || !memory.take(bytesAnnounced))
     return { kind: "streamed" };
   try {
-    const announced = length === undefined ? undefined : Number(length);
-    const bytes = await collect(message, gone, announced, (taken) => !isNeeded || memory.take(taken));
+    const bytes = await collect(message, gone, bytesAnnounced);
     return { kind: "kept", bytes, release: () => memory.release() };
   } catch (error) {
     memory.release();
@@ -82,29 +76,18 @@ export async function keepBody(
   }
 }
 
-function collect(
-  message: IncomingMessage,
-  gone: AbortSignal,
-  announced: number | undefined,
-  hasRoom: (bytes: number) => boolean,
-): Promise<Uint8Array> {
+function collect(message: IncomingMessage, gone: AbortSignal, announced: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const body = new BodyBuffer(announced);
-    let length = 0;
     let isOver = false;
-    const fail = (error: Error): void => {
+    const isCut = (): void => {
       isOver = true;
       body.take();
-      reject(error);
+      reject(new Error("the connection ended before the body did"));
     };
-    const isCut = (): void => fail(new Error("the connection ended before the body did"));
     message.on("data", (chunk: Buffer) => {
       // What comes after a failure is dropped.
-      if (isOver) return;
-      length += chunk.length;
-      if (length > MAX_KEPT_BYTES) fail(new CollectorError("payload_too_large"));
-      else if (!hasRoom(body.growth(chunk))) fail(new CollectorError("overloaded"));
-      else body.add(chunk);
+      if (!isOver) body.add(chunk);
     });
     message.once("end", () => resolve(body.take()));
     message.once("close", isCut);

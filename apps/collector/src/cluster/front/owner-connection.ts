@@ -24,38 +24,13 @@ export interface PassedRequest {
   readonly headers: string[];
 }
 
-/** A request of this process itself. */
-export interface AskedRequest {
-  readonly method: string;
-  readonly path: string;
-  /** Names and values by turns. */
-  readonly headers: string[];
-  readonly body?: Uint8Array;
-}
-
-/** How a request of this process ended. */
-export type AskedAnswer =
-  | {
-      readonly kind: "answered";
-      readonly status: number;
-      readonly headers: Readonly<Record<string, string | string[]>>;
-      readonly body: Uint8Array;
-    }
-  | FailedAttempt;
-
-export type StreamedAnswer =
-  | { readonly kind: "answered"; readonly status: number; readonly chunks: AsyncIterable<Uint8Array> }
-  | FailedAttempt;
-
 /** The connections to one process, to pass requests on. */
 export interface OwnerConnection {
   readonly address: string;
   /** Sends the request, and the response as it arrives. Never throws. */
   passOn(request: PassedRequest, signal: AbortSignal): Promise<Attempt>;
-  /** Sends a request, and reads the whole answer. Never throws. */
-  ask(request: AskedRequest, signal: AbortSignal): Promise<AskedAnswer>;
-  /** Sends a request, and answers with the response as it arrives. Never throws. */
-  stream(request: AskedRequest, signal: AbortSignal): Promise<StreamedAnswer>;
+  /** Whether the process answers this path. Never throws. */
+  answers(path: string, signal: AbortSignal): Promise<boolean>;
   /** Lets the requests that are under way end. */
   close(): void;
 }
@@ -94,38 +69,20 @@ export function ownerConnection(address: string): OwnerConnection {
       }
       return passBack(answer, request);
     },
-    async ask(request, signal) {
+    async answers(path, signal) {
       try {
-        const answer = await pool.request({ ...optionsOf(request), signal });
-        const body = await answer.body.bytes();
-        if (answer.headers[NOT_OWNER_HEADER] !== undefined) return notOwner(address);
-        const { statusCode: status, headers } = answer;
-        return { kind: "answered", status, headers: passedBack(headers), body };
-      } catch (error) {
-        return failedAttempt(error);
-      }
-    },
-    async stream(request, signal) {
-      try {
-        const answer = await pool.request({ ...optionsOf(request), signal });
-        if (answer.headers[NOT_OWNER_HEADER] === undefined)
-          return { kind: "answered", status: answer.statusCode, chunks: answer.body };
-        await answer.body.dump().catch(() => {});
-        return notOwner(address);
-      } catch (error) {
-        return failedAttempt(error);
+        await (await pool.request({ method: "GET", path, signal })).body.dump();
+        return true;
+      } catch {
+        return false;
       }
     },
     close: () => void pool.close().catch(() => {}),
   };
 }
 
-function optionsOf({ method, path, headers, body }: AskedRequest): Dispatcher.RequestOptions {
-  return { method: method as Dispatcher.HttpMethod, path, headers, body: body ?? null };
-}
-
 function notOwner(address: string): FailedAttempt {
-  return { kind: "not done", reason: `${address} does not own the partition` };
+  return { kind: "not done", reason: `${address} does not own the log` };
 }
 
 async function passBack(

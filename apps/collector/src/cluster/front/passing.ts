@@ -30,13 +30,13 @@ export interface PassingParts {
   readonly memory: KeptBodies;
   /** The address of the client, as the proxies say it. */
   readonly clientOf: (message: IncomingMessage) => string;
-  readonly target: (partition: number) => Target;
+  readonly target: () => Target;
   /** Resolves at the next change of the target, after `ms`, or when `signal` aborts. */
   readonly change: (ms: number, signal: AbortSignal) => Promise<void>;
   /** This process, as others reach it. */
   readonly self: () => OwnerConnection;
-  /** Serves a request of this partition here, whose body has not been read. */
-  readonly serveHere: (message: IncomingMessage, response: ServerResponse, partition: number) => void;
+  /** Serves a request here, whose body has not been read. */
+  readonly serveHere: (name: ListenerName, message: IncomingMessage, response: ServerResponse) => void;
   readonly onEnd: (how: "answered" | "repeated" | "cut" | "no_owner" | "owner_lost") => void;
   /** Called with what should never be thrown. */
   readonly onFailure: (error: unknown) => void;
@@ -47,11 +47,6 @@ export interface PassingParts {
   /** Whether the owner was reached by an attempt. */
   readonly onAttempt: (wasReached: boolean) => void;
 }
-
-/** Which partition a request is for. `in body`: its body names the source. */
-export type WantedPartition =
-  | { readonly kind: "known"; readonly partition: number }
-  | { readonly kind: "in body"; readonly find: (body: Uint8Array) => Promise<number> };
 
 /** Before the same owner is tried again. */
 const PAUSE_MS = 100;
@@ -68,8 +63,6 @@ export class Passing implements ArrivingRequest {
   /** Of the client. The message forgets it when its body is passed on and ends early. */
   readonly #connection: Connection;
   readonly #listener: ListenerName;
-  readonly #wanted: WantedPartition;
-  #partition = 0;
   readonly #gone = new AbortController();
   #deadlineMs: number;
   #isRepeated = false;
@@ -83,9 +76,7 @@ export class Passing implements ArrivingRequest {
     message: IncomingMessage,
     response: ServerResponse,
     listener: ListenerName,
-    wanted: WantedPartition = { kind: "known", partition: 0 },
   ) {
-    this.#wanted = wanted;
     this.#parts = parts;
     this.#message = message;
     this.#connection = message.socket;
@@ -125,17 +116,12 @@ export class Passing implements ArrivingRequest {
         this.#message,
         this.#parts.memory.of(this.#parts.clientOf(this.#message)),
         this.#gone.signal,
-        this.#wanted.kind === "in body",
       );
-    } catch (error) {
-      const known = error instanceof CollectorError ? error : undefined;
-      this.#refuse(
-        this.#broken ?? known ?? new CollectorError("request_timeout", "the connection has ended"),
-      );
+    } catch {
+      this.#refuse(this.#broken ?? new CollectorError("request_timeout", "the connection has ended"));
       return;
     }
     try {
-      this.#partition = await this.#partitionOf(body);
       await this.#passOn(body);
     } catch (error) {
       const known = collectorErrorOf(error);
@@ -146,19 +132,14 @@ export class Passing implements ArrivingRequest {
     }
   }
 
-  async #partitionOf(body: PassedBody): Promise<number> {
-    if (this.#wanted.kind === "known") return this.#wanted.partition;
-    return this.#wanted.find(body.kind === "kept" ? body.bytes : new Uint8Array(0));
-  }
-
   async #passOn(body: PassedBody): Promise<void> {
     for (;;) {
       const target = await this.#untilOwned();
       if (this.#broken !== undefined) return this.#refuse(this.#broken);
       if (this.#response.destroyed) return;
-      if (target.kind === "none") return this.#fail("no process owns the partition");
+      if (target.kind === "none") return this.#fail("no process owns the log");
       if (target.kind === "here" && body.kind !== "kept")
-        return this.#parts.serveHere(this.#message, this.#response, this.#partition);
+        return this.#parts.serveHere(this.#listener, this.#message, this.#response);
       const failed = await this.#attempt(target, body);
       if (failed === undefined) return;
       const { code, reason } = await this.#next(failed, body);
@@ -170,7 +151,7 @@ export class Passing implements ArrivingRequest {
   async #untilOwned(): Promise<Target> {
     const { clock, target, change } = this.#parts;
     for (;;) {
-      const now = target(this.#partition);
+      const now = target();
       const leftMs = this.#deadlineMs - clock.monotonic();
       if (now.kind !== "none" || leftMs <= 0 || this.#gone.signal.aborted) return now;
       await change(leftMs, this.#gone.signal);
@@ -184,11 +165,7 @@ export class Passing implements ArrivingRequest {
   ): Promise<FailedAttempt | undefined> {
     const { token, self, onEnd } = this.#parts;
     const connection = target.kind === "here" ? self() : target.connection;
-    const origin = {
-      client: peerAddress(this.#message),
-      listener: this.#listener,
-      partition: this.#partition,
-    };
+    const origin = { client: peerAddress(this.#message), listener: this.#listener };
     const headers = passedOnHeaders(this.#message.rawHeaders, origin, token);
     const late = new AbortController();
     const signals = [this.#gone.signal, late.signal, ...(target.kind === "here" ? [] : [target.signal])];

@@ -1,7 +1,5 @@
 import { hkdfSync, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { RUN_HEADER } from "../../admin/shared-runs/shared-run.js";
-import { CollectorError, ERRORS, type ErrorCode } from "../../errors.js";
 
 /** The headers that one process adds to a request that it passes on to another. Headers of these names from elsewhere are ignored. */
 export const PEER_HEADERS = {
@@ -11,17 +9,9 @@ export const PEER_HEADERS = {
   client: "sluice-peer-client",
   /** Which of its addresses the client reached: `public` or `admin`. */
   listener: "sluice-peer-listener",
-  /** The partition that the request concerns. Absent: 0. */
-  partition: "sluice-peer-partition",
-  /** What a request starts in several partitions. Absent: it concerns one. */
-  run: RUN_HEADER,
-  /** `1`: all messages of the request belong to that partition. */
-  ofPartition: "sluice-peer-of-partition",
-  /** Why the first process could not read the body, which it did not send: a code, and a detail that is percent-encoded. */
-  refused: "sluice-peer-refused",
 } as const;
 
-/** In an answer to a passed-on request: nothing was done, because this process does not own the partition. */
+/** In an answer to a passed-on request: nothing was done, because this process does not own the log. */
 export const NOT_OWNER_HEADER = "sluice-peer-not-owner";
 
 export type ListenerName = "public" | "admin";
@@ -30,14 +20,6 @@ export type ListenerName = "public" | "admin";
 export interface Origin {
   readonly client: string;
   readonly listener: ListenerName;
-  /** Default: 0. */
-  readonly partition?: number;
-  /** What it starts in several partitions. */
-  readonly run?: string | undefined;
-  /** All messages of the request belong to that partition. Default: false. */
-  readonly isOfPartition?: boolean;
-  /** Why the first process could not read the body, which it did not send. */
-  readonly refused?: CollectorError | undefined;
 }
 
 /** The token of the cluster's processes, derived from the secret key that all of them have. */
@@ -60,25 +42,10 @@ export function originOf(headers: IncomingMessage["headers"], token: string): Or
   if (typeof given !== "string" || !isEqual(given, token)) return undefined;
   const client = headers[PEER_HEADERS.client];
   const listener = headers[PEER_HEADERS.listener];
-  const run = headers[PEER_HEADERS.run];
   return {
     client: typeof client === "string" ? client : "",
     listener: listener === "admin" ? "admin" : "public",
-    partition: Number(headers[PEER_HEADERS.partition] ?? 0),
-    ...(typeof run === "string" ? { run } : {}),
-    isOfPartition: headers[PEER_HEADERS.ofPartition] === "1",
-    refused: readRefusal(headers[PEER_HEADERS.refused]),
   };
-}
-
-function writeRefusal({ code, detail = "" }: CollectorError): string {
-  return `${code} ${encodeURIComponent(detail.toWellFormed())}`;
-}
-
-function readRefusal(header: string | string[] | undefined): CollectorError | undefined {
-  const [code = "", detail = ""] = String(header ?? "").split(" ");
-  if (!Object.hasOwn(ERRORS, code)) return undefined;
-  return new CollectorError(code as ErrorCode, detail === "" ? undefined : decodeURIComponent(detail));
 }
 
 function isEqual(one: string, other: string): boolean {
@@ -99,22 +66,11 @@ const NOT_PASSED_ON: ReadonlySet<string> = new Set([
  * after the most that it reads; then the others as they came.
  */
 export function passedOnHeaders(raw: readonly string[], origin: Origin, token: string): string[] {
-  const headers = peerHeaders(origin, token);
+  const { client, listener } = origin;
+  const headers = [PEER_HEADERS.token, token, PEER_HEADERS.client, client, PEER_HEADERS.listener, listener];
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string;
     if (!NOT_PASSED_ON.has(name.toLowerCase())) headers.push(name, raw[i + 1] as string);
   }
   return headers;
-}
-
-/** The headers that only a process of the cluster can add: names and values by turns. */
-export function peerHeaders(origin: Origin, token: string): string[] {
-  const { client, listener, partition = 0, isOfPartition = false, refused, run } = origin;
-  return [
-    ...[PEER_HEADERS.token, token, PEER_HEADERS.client, client, PEER_HEADERS.listener, listener],
-    ...(partition === 0 ? [] : [PEER_HEADERS.partition, String(partition)]),
-    ...(isOfPartition ? [PEER_HEADERS.ofPartition, "1"] : []),
-    ...(run === undefined ? [] : [PEER_HEADERS.run, run]),
-    ...(refused === undefined ? [] : [PEER_HEADERS.refused, writeRefusal(refused)]),
-  ];
 }

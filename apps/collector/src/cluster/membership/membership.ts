@@ -19,7 +19,6 @@ const ALIVE_HEARTBEATS = 4;
 const FORGOTTEN_AFTER_MS = 60 * 60 * 1_000;
 const MEMBERS = "members.";
 const DRAINED = "drained.";
-const WANTED = "wanted.";
 
 /** The engine does not take what this process writes every few seconds. */
 export interface EngineTrouble {
@@ -40,8 +39,6 @@ export class Membership {
   readonly #watching = new AbortController();
   readonly #seen = new Map<string, SeenMember>();
   readonly #drained = new Map<string, number>();
-  /** The processes to which partitions were moved. */
-  readonly #wanted = new Map<number, string>();
   #cancelTimer: CancelTimer = () => {};
   #beating: Promise<void> | undefined;
   #beatAgain = false;
@@ -56,7 +53,7 @@ export class Membership {
   /** Writes the own record, and reads those of the others. */
   async start(): Promise<void> {
     const { leases, onProblem } = this.#options;
-    for (const prefix of [MEMBERS, DRAINED, WANTED]) {
+    for (const prefix of [MEMBERS, DRAINED]) {
       for (const { key, ...record } of await leases.list(prefix)) this.#see(key, record);
       leases
         .watch(prefix, (key, record) => this.#see(key, record), this.#watching.signal)
@@ -91,27 +88,6 @@ export class Membership {
 
   isDrained(node: string): boolean {
     return this.#drained.has(node);
-  }
-
-  /** The process to which the partition was moved. Undefined: any may own it. */
-  wantedOwner(partition: number): string | undefined {
-    return this.#wanted.get(partition);
-  }
-
-  /** Stores which process is to own the partition; undefined: any. Resolves with false if there is no such process. */
-  async move(partition: number, node: string | undefined): Promise<boolean> {
-    if (node !== undefined && !this.#seen.has(node)) return false;
-    const { leases } = this.#options;
-    const key = `${WANTED}${partition}`;
-    const found = await leases.get(key);
-    if (node === undefined) {
-      if (found !== undefined && (await leases.remove(key, found.revision))) this.#see(key, undefined);
-      return true;
-    }
-    const value = JSON.stringify({ node });
-    const revision = await leases.put(key, value, found?.revision);
-    if (revision !== undefined) this.#see(key, { revision, value });
-    return true;
   }
 
   /** Resolves with false if there is no such process. */
@@ -164,7 +140,6 @@ export class Membership {
 
   #see(key: string, record: LeaseRecord | undefined): void {
     if (key.startsWith(DRAINED)) this.#seeDrain(key.slice(DRAINED.length), record);
-    else if (key.startsWith(WANTED)) this.#seeWanted(Number(key.slice(WANTED.length)), record);
     else this.#seeMember(key.slice(MEMBERS.length), record);
     this.#options.onChange();
   }
@@ -172,11 +147,6 @@ export class Membership {
   #seeDrain(node: string, record: LeaseRecord | undefined): void {
     if (record === undefined) this.#drained.delete(node);
     else this.#drained.set(node, record.revision);
-  }
-
-  #seeWanted(partition: number, record: LeaseRecord | undefined): void {
-    if (record === undefined) this.#wanted.delete(partition);
-    else this.#wanted.set(partition, (JSON.parse(record.value) as { readonly node: string }).node);
   }
 
   #seeMember(node: string, record: LeaseRecord | undefined): void {

@@ -1,7 +1,5 @@
 export interface ComparedContent {
   readonly what: string;
-  /** Absent: there is only one. */
-  readonly partition?: number;
   readonly source: { readonly count: number; readonly checksum: string };
   readonly result: { readonly count: number; readonly checksum: string };
   readonly isEqual: boolean;

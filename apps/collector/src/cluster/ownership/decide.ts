@@ -1,6 +1,6 @@
 import type { Lease } from "./lease.js";
 
-/** What a process knows when it decides about a partition. All durations are by its own monotonic clock. */
+/** What a process knows when it decides about owning the log. All durations are by its own monotonic clock. */
 export interface OwnershipView {
   /** This process, of this start. */
   readonly instance: string;
@@ -11,17 +11,13 @@ export interface OwnershipView {
   readonly own: OwnState;
   /** Its copy of the data can become the owner's. */
   readonly isReady: boolean;
-  /** It is drained: others are to own the partition, as long as there are any. */
+  /** It is drained: others are to own the log, as long as there are any. */
   readonly isDrained: boolean;
   /** It is about to end. */
   readonly isClosing: boolean;
   /** There is another process that is alive, ready and not drained. */
   readonly hasSuccessor: boolean;
   readonly leaseMs: number;
-  /** How long others may take the partition first. Default: 0. */
-  readonly precedenceMs?: number | undefined;
-  /** Why another process is to own the partition instead of this one. */
-  readonly moveReason?: string | undefined;
 }
 
 export type OwnState =
@@ -34,7 +30,7 @@ export type Decision =
   /** Write the lease if it still has this revision; undefined: if there is none. */
   | { readonly kind: "take"; readonly expected: number | undefined; readonly term: number }
   | { readonly kind: "renew"; readonly expected: number | undefined }
-  /** Stop being the owner. `lost`: at once, because another process may own the partition. `hand over`: in order, then give the lease back. */
+  /** Stop being the owner. `lost`: at once, because another process may own the log. `hand over`: in order, then give the lease back. */
   | { readonly kind: "step down"; readonly how: "lost" | "hand over"; readonly reason: string };
 
 /**
@@ -43,7 +39,7 @@ export type Decision =
  */
 const ABANDONED_AFTER_LEASES = 4;
 
-/** A drained process waits this long for its successor, then owns the partition again: a drain must not leave the cluster without an owner. */
+/** A drained process waits this long for its successor, then owns the log again: a drain must not leave the cluster without an owner. */
 const DRAIN_PATIENCE_LEASES = 5;
 
 const WAIT: Decision = { kind: "wait" };
@@ -53,7 +49,7 @@ export function decide(view: OwnershipView): Decision {
 }
 
 function decideAsHolder(
-  { instance, lease, isDrained, isClosing, hasSuccessor, leaseMs, moveReason }: OwnershipView,
+  { instance, lease, isDrained, isClosing, hasSuccessor, leaseMs }: OwnershipView,
   { term, sinceRenewalMs }: OwnState & { kind: "holder" },
 ): Decision {
   if (lease !== undefined && (lease.holder?.instance !== instance || lease.term !== term))
@@ -66,18 +62,16 @@ function decideAsHolder(
     return { kind: "step down", how: "lost", reason: `the lease was not renewed for ${sinceRenewalMs} ms` };
   if (isClosing) return { kind: "step down", how: "hand over", reason: "the process ends" };
   if (isDrained && hasSuccessor) return { kind: "step down", how: "hand over", reason: "it is drained" };
-  if (moveReason !== undefined) return { kind: "step down", how: "hand over", reason: moveReason };
   return { kind: "renew", expected: lease?.revision };
 }
 
 function decideAsFollower(view: OwnershipView): Decision {
   const { instance, lease, unchangedMs, isReady, isDrained, isClosing, hasSuccessor, leaseMs } = view;
-  const { precedenceMs = 0 } = view;
   const leavesItToOthers = isDrained && hasSuccessor && unchangedMs < DRAIN_PATIENCE_LEASES * leaseMs;
   if (isClosing || !isReady || leavesItToOthers) return WAIT;
   const take: Decision = { kind: "take", expected: lease?.revision, term: (lease?.term ?? 0) + 1 };
   // The answer to its own last write was lost.
   if (lease?.holder?.instance === instance) return take;
   const freeAfterMs = lease?.holder === undefined ? 0 : leaseMs;
-  return unchangedMs >= freeAfterMs + precedenceMs ? take : WAIT;
+  return unchangedMs >= freeAfterMs ? take : WAIT;
 }

@@ -3,18 +3,16 @@ import type { CancelTimer, Clock } from "@sluice/resilience";
 import { type Decision, decide, type OwnState } from "./decide.js";
 import { type Lease, type LeaseHolder, readLease, writeLease } from "./lease.js";
 
-/** What runs while this process owns the partition. */
+/** What runs while this process owns the log. */
 export interface Leadership {
-  /** Ends it. `hand over`: what is under way is finished first. `lost`: another process may own the partition already. */
+  /** Ends it. `hand over`: what is under way is finished first. `lost`: another process may own the log already. */
   end(how: "lost" | "hand over"): Promise<void>;
 }
 
 export interface OwnershipOptions {
   readonly leases: Leases;
-  /** The key of the partition's lease. */
+  /** The key of the lease. */
   readonly key: string;
-  /** The partitions of the cluster. Versions that know only one must not take part in a cluster of several. Default: 1. */
-  readonly partitions?: number;
   readonly self: Pick<LeaseHolder, "node" | "instance" | "address">;
   readonly clock: Clock;
   readonly leaseMs: number;
@@ -24,11 +22,9 @@ export interface OwnershipOptions {
     readonly isReady: boolean;
     readonly isDrained: boolean;
     readonly hasSuccessor: boolean;
-    readonly precedenceMs?: number | undefined;
-    readonly moveReason?: string | undefined;
   };
   /**
-   * Becomes the owner. Calls `lost` when another process is found to own the partition. Rejects soon when `signal` aborts: the process is
+   * Becomes the owner. Calls `lost` when another process is found to own the log. Rejects soon when `signal` aborts: the process is
    * not to become the owner any more.
    */
   readonly lead: (term: number, lost: (reason: string) => void, signal: AbortSignal) => Promise<Leadership>;
@@ -71,7 +67,7 @@ interface Written {
 const FOLLOWING: OwnershipState = { kind: "following" };
 
 /**
- * Takes, renews and gives back the lease of a partition. Everything that may change a decision (a timer, a change of the lease, the end
+ * Takes, renews and gives back the lease of the log. Everything that may change a decision (a timer, a change of the lease, the end
  * of a call) leads to `#step`, which carries out what `decide` says. One write of the lease is under way at a time.
  */
 export class Ownership {
@@ -80,7 +76,6 @@ export class Ownership {
   #state: OwnershipState = FOLLOWING;
   #lease: Lease | undefined;
   #leaseSeenMs: number;
-  #termSeenMs: number;
   #renewedMs = 0;
   #renewDueMs = 0;
   /** The last write of the lease had no answer. */
@@ -103,7 +98,6 @@ export class Ownership {
   constructor(options: OwnershipOptions) {
     this.#options = options;
     this.#leaseSeenMs = options.clock.monotonic();
-    this.#termSeenMs = this.#leaseSeenMs;
   }
 
   get state(): OwnershipState {
@@ -113,11 +107,6 @@ export class Ownership {
   /** The lease as last seen. */
   get lease(): Lease | undefined {
     return this.#lease;
-  }
-
-  /** Time since this process saw the lease's term begin, or itself start. */
-  get termSeenForMs(): number {
-    return this.#options.clock.monotonic() - this.#termSeenMs;
   }
 
   /** It does not become the owner again. */
@@ -178,11 +167,9 @@ export class Ownership {
   }
 
   #see(record: LeaseRecord | undefined): void {
-    const { partitions = 1 } = this.#options;
-    const lease = record === undefined ? undefined : readLease(record, partitions);
+    const lease = record === undefined ? undefined : readLease(record);
     if (lease?.revision === this.#lease?.revision) return;
     this.#leaseSeenMs = this.#options.clock.monotonic();
-    if (lease?.term !== this.#lease?.term) this.#termSeenMs = this.#leaseSeenMs;
     this.#lease = lease;
     this.#options.onChange();
   }
@@ -346,7 +333,7 @@ export class Ownership {
     const { leases, key, self, clock, onProblem } = this.#options;
     const beganMs = clock.monotonic();
     const holder = phase === undefined ? undefined : { ...self, phase, sinceMs: since };
-    const value = writeLease({ term, holder }, this.#options.partitions);
+    const value = writeLease({ term, holder });
     this.#isWriting = true;
     this.#renewDueMs = beganMs + this.#options.heartbeatMs;
     try {
@@ -378,8 +365,7 @@ export class Ownership {
   #nextLookMs(): number {
     const { heartbeatMs, leaseMs, clock } = this.#options;
     if (this.#state.kind !== "following") return heartbeatMs;
-    const { precedenceMs = 0 } = this.#options.facts();
-    const freeAfterMs = (this.#lease?.holder === undefined ? 0 : leaseMs) + precedenceMs;
+    const freeAfterMs = this.#lease?.holder === undefined ? 0 : leaseMs;
     const untilFreeMs = this.#leaseSeenMs + freeAfterMs - clock.monotonic();
     return untilFreeMs > 0 ? Math.min(heartbeatMs, untilFreeMs) : heartbeatMs;
   }

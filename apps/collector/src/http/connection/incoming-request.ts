@@ -5,7 +5,7 @@ import { clientGroup } from "../body/client-group.js";
 import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
 import { isLoopback } from "../routing/host-check.js";
 import type { HttpRequest } from "../routing/route.js";
-import { isPassedOn, peerAddress, whatIsKnownOf } from "./client-address.js";
+import { isPassedOn, peerAddress } from "./client-address.js";
 import { forwardedFor, hostsOf, isForwarded, originOf, type TrustedProxies } from "./forwarded.js";
 
 const GAVE_WAY = "the body arrived too slowly while others waited for memory";
@@ -79,14 +79,6 @@ export class IncomingRequest implements HttpRequest {
     // nginx without any settings forwards in HTTP/1.0, under its own name for the collector and without a mark.
     const isDirect = this.#message.httpVersion !== "1.0" && !isForwarded(this.headers);
     return isDirect && !isPassedOn(this.#message) && isLoopback(this.#peerAddress) && isLoopback(host);
-  }
-
-  get isOfPartition(): boolean {
-    return whatIsKnownOf(this.#message).isOfPartition === true;
-  }
-
-  get refused(): CollectorError | undefined {
-    return whatIsKnownOf(this.#message).refused;
   }
 
   get signal(): AbortSignal {

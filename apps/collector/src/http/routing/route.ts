@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { CollectorError } from "../../errors.js";
 
 /** A request as handlers see it. */
 export interface HttpRequest {
@@ -18,10 +17,6 @@ export interface HttpRequest {
   readonly origin: string;
   /** Whether the client is on this machine, without a proxy in between. */
   readonly isLocal: boolean;
-  /** Another process of the cluster sent it, and all of its messages belong to this partition. Default: false. */
-  readonly isOfPartition?: boolean;
-  /** Another process of the cluster could not read the body, for this reason, and did not send it. */
-  readonly refused?: CollectorError | undefined;
   /** Aborts when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
   /** Call it when the request has shown a valid key or token: its body no longer counts to the small share of memory for requests without. */

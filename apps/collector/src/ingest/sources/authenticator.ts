@@ -1,7 +1,6 @@
 import { findWriteKey } from "@sluice/event-log";
 import { type MessageKind, type Region, regionOfWriteKey } from "@sluice/protocol";
 import { LRUCache } from "lru-cache";
-import { isIn, type OneOfPartitions } from "../../documents/source-partitions.js";
 import { CollectorError } from "../../errors.js";
 import type { Source, SourceDirectory } from "./source-directory.js";
 import { basicUser } from "./write-key.js";
@@ -18,11 +17,9 @@ export interface AuthenticatorOptions {
   readonly region: Region | undefined;
   /** Base URLs of the regions, for clients that sent to the wrong one. */
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
-  /** The partition of the cluster that this collector owns. Default: it takes the messages of every source. */
-  readonly partition?: OneOfPartitions | undefined;
 }
 
-/** Finds the source of a request. Its methods throw `invalid_write_key` or `wrong_region`, and `no_owner` for a source of another partition. */
+/** Finds the source of a request. Its methods throw `invalid_write_key` or `wrong_region`. */
 export interface Authenticator {
   source(writeKey: string | undefined): Source;
   /** Credentials of an `Authorization` header; undefined if it has no Basic user name. */
@@ -55,8 +52,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       throw new CollectorError("invalid_write_key", reason);
     }
     assertHere(found.region, options);
-    if (options.partition !== undefined && !isIn(found, options.partition))
-      throw new CollectorError("no_owner", "the process that took the request does not know the source yet");
     return found;
   };
 

@@ -56,37 +56,21 @@ export interface RateLimiter {
   admit(source: LimitedSource, messages: number): void;
 }
 
-type LimitedSource = Pick<Source, "id" | "kind" | "rateLimit" | "partitions">;
+type LimitedSource = Pick<Source, "id" | "kind" | "rateLimit">;
 
-/**
- * `setting`: messages a second of each source without a limit of its own; `auto`: by the kind of source. Undefined: no limit.
- * `isPartition`: it limits what arrives in one partition of a cluster.
- */
-export function rateLimiter(
-  clock: Clock,
-  setting: number | "auto" | undefined,
-  isPartition = false,
-): RateLimiter {
+/** `setting`: messages a second of each source without a limit of its own; `auto`: by the kind of source. Undefined: no limit. */
+export function rateLimiter(clock: Clock, setting: number | "auto" | undefined): RateLimiter {
   const buckets = new Map<string, TokenBucket>();
   return {
     admit(source, messages) {
       const limit = source.rateLimit ?? rateOf(source, setting);
       if (limit === undefined) return;
-      // `auto` protects a process, whatever the source sends to others.
-      const isDivided = isPartition && (source.rateLimit !== undefined || setting !== "auto");
-      const perSecond = isDivided ? limit / (source.partitions ?? 1) : limit;
-      const decision = decideRate(buckets.get(source.id), messages, perSecond, clock.monotonic());
+      const decision = decideRate(buckets.get(source.id), messages, limit, clock.monotonic());
       if (decision.kind === "limited")
-        throw new CollectorError("rate_limited", tooMany(limit, perSecond), {
+        throw new CollectorError("rate_limited", `more than ${limit} messages a second`, {
           details: { retryAfterSeconds: decision.retryAfterSeconds },
         });
       buckets.set(source.id, decision.bucket);
     },
   };
-}
-
-function tooMany(limit: number, perSecond: number): string {
-  return perSecond === limit
-    ? `more than ${limit} messages a second`
-    : `more than ${perSecond} messages a second in one partition: its part of ${limit}`;
 }

@@ -13,10 +13,6 @@ export interface Source {
   readonly region?: NonNullable<SourceDocument["region"]>;
   /** Messages a second. Absent: no limit of its own. */
   readonly rateLimit?: number;
-  /** The partition of the cluster that stores its messages. Default: 0. */
-  readonly partition?: number;
-  /** Over how many partitions its users are spread, from `partition` on. Default: 1. */
-  readonly partitions?: number;
 }
 
 /** The present sources by their write keys. */
@@ -55,8 +51,6 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
     const source: Source = {
       id,
       kind: value.kind,
-      ...(value.partition === undefined ? {} : { partition: value.partition }),
-      ...(value.partitions === undefined ? {} : { partitions: value.partitions }),
       ...(value.region === undefined ? {} : { region: value.region }),
       ...(value.rateLimit === undefined ? {} : { rateLimit: value.rateLimit }),
     };

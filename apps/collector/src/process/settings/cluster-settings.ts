@@ -9,7 +9,6 @@ export interface ClusterConfig {
   readonly clusterName: string;
   readonly clusterNode: string | undefined;
   readonly clusterAdvertise: string | undefined;
-  readonly clusterPartitions: number;
   readonly clusterReplicas: number;
   readonly clusterLeaseMs: number;
   readonly clusterWaitMs: number;
@@ -59,14 +58,6 @@ export const CLUSTER_SETTINGS: { readonly [K in keyof ClusterConfig]: Setting<Cl
     parse: httpUrl,
     meaning:
       "The URL at which the other collectors reach this one. Absent: `host` and `port`. Needed if `host` stands for all addresses.",
-  },
-  clusterPartitions: {
-    env: "SLUICE_CLUSTER_PARTITIONS",
-    default: 1,
-    rule: "an integer from 1 to 16",
-    parse: integer(1, 16),
-    meaning:
-      "Into how many parts the cluster divides its sources, so that several collectors share the work. Fixed when the cluster is made. The same for all of its collectors.",
   },
   clusterReplicas: {
     env: "SLUICE_CLUSTER_REPLICAS",

@@ -5,7 +5,6 @@ import { count } from "../../words/numbers.js";
 import { AUDIENCES } from "../definitions/definition-kind.js";
 import { DefinitionList } from "../definitions/definition-list.js";
 import { SkippedMessagesNotice } from "./skipped-messages-notice.js";
-import { WaitingPartitionsNotice } from "./waiting-partitions-notice.js";
 
 export function AudiencesPage() {
   return (
@@ -21,7 +20,6 @@ export function AudiencesPage() {
       example="For example: users on the pro plan with at least three orders in the last 30 days. You see the members while you build it."
       column={{ head: "Members", align: "end", cell: (one) => count(one.size) }}
     >
-      <WaitingPartitionsNotice />
       <SkippedMessagesNotice />
     </DefinitionList>
   );

@@ -15,12 +15,11 @@ import { Confirm } from "../../ui/layout/confirm.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { duration } from "../../words/numbers.js";
 import { CLUSTER_KEY } from "./cluster-key.js";
-import { hasSeveralPartitions, roleOf, stateOf } from "./member-words.js";
-import { Partitions } from "./partitions.js";
+import { ROLES, stateOf } from "./member-words.js";
 
 const REFRESH_MS = 2_000;
 
-/** The processes of the cluster, and who owns the partitions. */
+/** The processes of the cluster, and which one owns the log. */
 export function ClusterPage() {
   const info = useInfo();
   if (info.data !== undefined && info.data.cluster === undefined)
@@ -41,46 +40,34 @@ function PresentCluster() {
     queryFn: () => api.cluster.get(),
     refetchInterval: REFRESH_MS,
   });
-  const isDivided = cluster.data !== undefined && hasSeveralPartitions(cluster.data);
   return (
     <Page title="Cluster">
-      <Card title={isDivided ? "State" : "Partition"}>
+      <Card title="State">
         <QueryView query={cluster} skeleton={<Skeleton of="facts" lines={4} />}>
-          {(found) => <ClusterFacts cluster={found} isDivided={isDivided} />}
+          {(found) => <ClusterFacts cluster={found} />}
         </QueryView>
       </Card>
-      {isDivided && (
-        <Card title="Partitions" note="The processes share them evenly, unless you move one." flush>
-          <Partitions cluster={cluster.data} />
-        </Card>
-      )}
       <Card title="Processes" note="As the owner sees them. Any of them takes requests." flush>
         <QueryView query={cluster} skeleton={<Skeleton lines={3} />}>
-          {(found) => <Members members={found.members} isDivided={isDivided} />}
+          {(found) => <Members members={found.members} />}
         </QueryView>
       </Card>
     </Page>
   );
 }
 
-function ClusterFacts({ cluster, isDivided }: { cluster: ClusterView; isDivided: boolean }) {
-  const { name, engine, unsafe, partitions } = cluster;
-  const [partition] = partitions;
+function ClusterFacts({ cluster: { name, engine, unsafe, owner, term } }: { cluster: ClusterView }) {
   return (
     <dl className="facts">
       <dt>Cluster</dt>
       <dd>{name}</dd>
-      {!isDivided && (
-        <>
-          <dt>Owner</dt>
-          <dd>{partition?.owner ?? <Badge tone="bad">None</Badge>}</dd>
-        </>
-      )}
-      {!isDivided && partition?.since !== undefined && (
+      <dt>Owner</dt>
+      <dd>{owner?.node ?? <Badge tone="bad">None</Badge>}</dd>
+      {owner !== undefined && (
         <>
           <dt>Since</dt>
           <dd>
-            <Time at={partition.since} /> <span className="faint">takeover number {partition.term}</span>
+            <Time at={owner.since} /> <span className="faint">takeover number {term}</span>
           </dd>
         </>
       )}
@@ -100,7 +87,7 @@ function ClusterFacts({ cluster, isDivided }: { cluster: ClusterView; isDivided:
   );
 }
 
-function Members({ members, isDivided }: { members: readonly ClusterMemberView[]; isDivided: boolean }) {
+function Members({ members }: { members: readonly ClusterMemberView[] }) {
   const api = useApi();
   const queries = useQueryClient();
   const notify = useNotify();
@@ -111,7 +98,7 @@ function Members({ members, isDivided }: { members: readonly ClusterMemberView[]
     onSuccess: async (cluster, { node, isDrained }) => {
       queries.setQueryData(CLUSTER_KEY, cluster);
       setDraining(undefined);
-      notify(isDrained ? `${node} can be an owner again` : `${node} is drained`);
+      notify(isDrained ? `${node} can be the owner again` : `${node} is drained`);
     },
   });
   return (
@@ -122,7 +109,7 @@ function Members({ members, isDivided }: { members: readonly ClusterMemberView[]
         keyOf={(member) => member.node}
         columns={[
           { head: "Name", lead: true, cell: ({ node }) => node },
-          { head: "Role", cell: (member) => roleOf(member, isDivided) },
+          { head: "Role", cell: ({ role }) => ROLES[role] },
           { head: "State", cell: (member) => <State member={member} /> },
           { head: "Copy behind", align: "end", cell: behind },
           { head: "Started", align: "end", wide: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
@@ -152,8 +139,8 @@ function Members({ members, isDivided }: { members: readonly ClusterMemberView[]
         onConfirm={() => draining && drain.mutate(draining)}
       >
         {draining?.isDrained
-          ? "It may become an owner again."
-          : "It hands over what it owns to other processes. It does not become an owner again until you cancel the drain, and still passes requests on."}
+          ? "It may become the owner again."
+          : "If it is the owner, it hands over to another process. It does not become the owner again until you cancel the drain, and still passes requests on."}
       </Confirm>
     </>
   );

@@ -8,7 +8,6 @@ import { SelectField, TextField } from "../../ui/controls/field.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { DialogActions } from "../../ui/layout/dialog-actions.js";
-import { useClusterPartitions } from "../cluster/use-cluster-partitions.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
 
 export function NewSource({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -17,11 +16,8 @@ export function NewSource({ open, onClose }: { open: boolean; onClose: () => voi
   const [, navigate] = useLocation();
   const [name, setName] = useState("");
   const [kind, setKind] = useState<SourceKindView>("server");
-  const [partitions, setPartitions] = useState(1);
-  const available = useClusterPartitions();
   const create = useMutation({
-    mutationFn: () =>
-      api.sources.create({ name: name.trim(), kind, ...(partitions === 1 ? {} : { partitions }) }),
+    mutationFn: () => api.sources.create({ name: name.trim(), kind }),
     onSuccess: async (source) => {
       await queries.invalidateQueries({ queryKey: ["sources"] });
       onClose();
@@ -51,15 +47,6 @@ export function NewSource({ open, onClose }: { open: boolean; onClose: () => voi
           onChange={(event) => setKind(event.target.value as SourceKindView)}
           options={Object.entries(SOURCE_KINDS).map(([value, words]) => [value, words.label])}
         />
-        {available > 1 && (
-          <SelectField
-            label="Partitions"
-            hint="One partition is right for most sources. More divide the work for its users. This cannot be changed later."
-            value={String(partitions)}
-            onChange={(event) => setPartitions(Number(event.target.value))}
-            options={Array.from({ length: available }, (_, index) => [String(index + 1), String(index + 1)])}
-          />
-        )}
         {create.isError && <Failure error={create.error} />}
         <DialogActions busy={create.isPending} onCancel={onClose}>
           Create source

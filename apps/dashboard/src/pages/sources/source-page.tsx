@@ -43,17 +43,12 @@ export function SourcePage({ id }: { id: string }) {
 
 function SourceBody({ source }: { source: SourceView }) {
   const api = useApi();
-  const { id, name, kind, partitions } = source;
+  const { id, name, kind } = source;
   return (
     <Page
       title={name}
       up={UP}
-      badge={
-        <>
-          <Badge tone="quiet">{SOURCE_KINDS[kind].label}</Badge>
-          {partitions !== undefined && <Badge tone="quiet">Spread over {partitions} partitions</Badge>}
-        </>
-      }
+      badge={<Badge tone="quiet">{SOURCE_KINDS[kind].label}</Badge>}
       actions={
         <>
           <ButtonLink href={addresses.sourceEvents(id)}>Events</ButtonLink>

@@ -22,7 +22,6 @@ import {
 } from "../../profiles/crash-marker.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
 import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
-import { cursorIn, isCounted, partitionOf } from "../../profiles/partition-offsets.js";
 import { MOST_SET_ASIDE, type SetAside } from "../../profiles/set-aside.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { DOCUMENTS, type EngineState, moveCursor } from "../state/engine-state.js";
@@ -72,13 +71,13 @@ export class MessageCounter {
   }
 
   async count(batches: readonly StoredBatch[], nowMs: number): Promise<UnitResult> {
-    const { cursors, storedMarker } = await this.#units.load();
+    const { cursor, storedMarker } = await this.#units.load();
     if (!this.#isStarted) this.#marker = this.#markers === undefined ? storedMarker : this.#markers.load();
     this.#isStarted = true;
     const last = batches.at(-1);
     if (last === undefined) return this.#units.run(nowMs, () => {});
     const to = lastOf(last);
-    const from = (cursorIn(cursors, partitionOf(to)) + 1) as Offset;
+    const from = (cursor + 1) as Offset;
     const marker = nextMarker(this.#marker, { from, to });
     if (isOneByOne(marker)) return this.#countOneByOne(batches, marker, nowMs);
     return this.#guarded(marker, undefined, nowMs, async (unit, loaded) => {
@@ -111,8 +110,7 @@ export class MessageCounter {
     const { sourceId, receivedAtMs } = batch;
     const end = lastOf(batch);
     const loaded = await this.#units.load();
-    const uncounted = cursorIn(loaded.cursors, partitionOf(end)) + 1;
-    const span: Span = { from: Math.max(batch.first, uncounted) as Offset, to: end };
+    const span: Span = { from: Math.max(batch.first, loaded.cursor + 1) as Offset, to: end };
     const next = end >= marker.to ? undefined : marker;
     const reading = markRequest(marker, span);
     if (reading === undefined)
@@ -203,11 +201,11 @@ export class MessageCounter {
   }
 
   /** The messages of a batch that are to be counted. */
-  #messagesOf(batch: StoredBatch, { definitions, cursors }: EngineState): AddressedMessage[] {
+  #messagesOf(batch: StoredBatch, { definitions, cursor }: EngineState): AddressedMessage[] {
     const { sourceId } = batch;
     if (sourceId === AUDIENCE_SOURCE_ID) return [];
     const messages = readMessages(batch, neededBy(definitions)).filter(
-      (one) => !isCounted(cursors, one.offset) && !this.#isSuppressed(one),
+      (one) => one.offset > cursor && !this.#isSuppressed(one),
     );
     return addressed(messages, sourceId, this.policyOf(sourceId));
   }

@@ -1,7 +1,6 @@
 import { lastMessageIndex, type Offset, offsetAt, type StoredBatch } from "@sluice/event-log";
-import { type AggregateProgress, type Past, pastsOf } from "../../definitions/definition-state.js";
+import { type AggregateProgress, isRead } from "../../definitions/definition-state.js";
 import { identificationOf } from "../../profiles/identities.js";
-import { partitionOfCursor } from "../../profiles/partition-offsets.js";
 import { isSetAside, readable } from "../../profiles/set-aside.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { setDue } from "../evaluation/due-time.js";
@@ -10,18 +9,17 @@ import { promote } from "../state/promote.js";
 import { takeOccurrence } from "./take-occurrence.js";
 import { eventsOf, type TrackEvent } from "./track-events.js";
 
-type Missing = readonly [number: number, progress: AggregateProgress, past: Past];
+type Missing = readonly [number: number, progress: AggregateProgress];
 
-/** Adds the next part of a partition's past to the aggregates that lack it. Without batches its log has no more of it. */
+/** Adds the next part of the past to the aggregates that lack it. Without batches the log has no more of it. */
 export async function readHistory(
   unit: UnitOfWork,
   loaded: EngineState,
   batches: readonly StoredBatch[],
-  partition: number,
 ): Promise<void> {
-  const missing = missingOf(loaded, partition);
+  const missing = missingOf(loaded);
   const events = new Set(missing.map(([, { aspect }]) => aspect.event));
-  const after = Math.min(...missing.map(([, , { cursor }]) => cursor));
+  const after = Math.min(...missing.map(([, { cursor }]) => cursor));
   const past = readable(batches, loaded.setAside)
     .flatMap((batch) => eventsOf(batch, events))
     .filter(({ occurrence: { offset } }) => offset > after && !isSetAside(loaded.setAside, offset));
@@ -37,12 +35,8 @@ export async function readHistory(
   promote(unit, loaded);
 }
 
-function missingOf({ aggregates }: EngineState, partition: number): readonly Missing[] {
-  return [...aggregates].flatMap(([number, progress]) =>
-    pastsOf(progress)
-      .filter(({ cursor, upTo }) => cursor < upTo && partitionOfCursor(cursor) === partition)
-      .map((past) => [number, progress, past] as const),
-  );
+function missingOf({ aggregates }: EngineState): readonly Missing[] {
+  return [...aggregates].filter(([, progress]) => !isRead(progress));
 }
 
 /** False if there was no room to fetch the event's profile. */
@@ -56,7 +50,7 @@ function takePastEvent(
   if (unit.isUnfetched(unit.numberOf(own) ?? -1)) return false;
   const profile = unit.find(own);
   if (profile === undefined) return true;
-  for (const [number, { aspect }, { cursor, upTo }] of missing) {
+  for (const [number, { aspect, cursor, upTo }] of missing) {
     const isMissing = occurrence.offset > cursor && occurrence.offset <= upTo;
     if (isMissing && aspect.event === event) takeOccurrence(unit, profile, number, aspect, occurrence);
   }
@@ -66,8 +60,9 @@ function takePastEvent(
 
 /** `end`: the last message that was read; undefined at the end of the log. */
 function moveCursors(unit: UnitOfWork, missing: readonly Missing[], end: Offset | undefined): void {
-  for (const [number, progress, past] of missing) {
-    past.cursor = end === undefined || end >= past.upTo ? past.upTo : (Math.max(end, past.cursor) as Offset);
+  for (const [number, progress] of missing) {
+    const { cursor, upTo } = progress;
+    progress.cursor = end === undefined || end >= upTo ? upTo : (Math.max(end, cursor) as Offset);
     unit.putAggregate(number, progress);
   }
 }

@@ -11,7 +11,6 @@ import {
   valueNow,
 } from "../../conditions/value.js";
 import { identificationOf } from "../../profiles/identities.js";
-import { type Cursors, isCounted } from "../../profiles/partition-offsets.js";
 import type { Profile } from "../../profiles/profile.js";
 import { occurrenceOf } from "../messages/track-events.js";
 
@@ -31,14 +30,14 @@ export interface ValueReason {
   /** All ids of the profile. */
   readonly identities: readonly string[];
   /** Later messages are not counted. */
-  readonly upTo: Cursors;
+  readonly upTo: Offset;
 }
 
 export function reasonOf(
   profile: Profile,
   spec: ValueSpec,
   state: ValueState | undefined,
-  { userId, nowMs, upTo }: { readonly userId: string; readonly nowMs: number; readonly upTo: Cursors },
+  { userId, nowMs, upTo }: { readonly userId: string; readonly nowMs: number; readonly upTo: Offset },
 ): ValueReason {
   const { value, events, leftOut } = valueNow(spec, state, nowMs);
   const changesAtMs = nextChangeMs(spec, state, nowMs);
@@ -95,9 +94,7 @@ async function partsInLog(
   for (const userId of searchedIds(identities)) {
     const page = await log.find({ userId, type: "track", event: spec.event }, { limit: SEARCHED_EVENTS });
     const found = page.items
-      .filter(
-        ({ message, offset }) => isCounted(upTo, offset) && own.has(identificationOf(message)?.own ?? ""),
-      )
+      .filter(({ message, offset }) => offset <= upTo && own.has(identificationOf(message)?.own ?? ""))
       .flatMap((stored) => {
         const { atMs, offset, properties } = occurrenceOf(stored);
         const value = contributionOf(spec, properties);

@@ -14,7 +14,6 @@ import { type ValueState, valueNow } from "../../conditions/value.js";
 import { type DefinitionSet, definitionSet, valueSpecOf } from "../../definitions/definition-set.js";
 import { AUDIENCE, type COMPUTED_TRAIT } from "../../definitions/definitions.js";
 import { identificationOf } from "../../profiles/identities.js";
-import { type Cursors, cursorIn, isCounted } from "../../profiles/partition-offsets.js";
 import { decodeProfile, type Profile, userFields } from "../../profiles/profile.js";
 import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
 import { isSetAside, readable, type SetAside } from "../../profiles/set-aside.js";
@@ -49,7 +48,7 @@ export interface PreviewParts {
   /** Numbers of aggregates that hold the whole history, by `specKey`. */
   readonly counted: ReadonlyMap<string, number>;
   /** Later events are not counted. */
-  readonly upTo: Cursors;
+  readonly upTo: Offset;
   readonly nowMs: number;
 }
 
@@ -81,26 +80,20 @@ export class Preview {
     return this.#uncounted.specs.size > 0;
   }
 
-  /** Counts the next batches of a partition, without messages that were set aside; none: its log has ended. Returns how far it is. */
-  async history(
-    batches: readonly StoredBatch[],
-    partition: number,
-    setAside: readonly SetAside[],
-  ): Promise<Offset> {
+  /** Counts the next batches of the log, without messages that were set aside; none: it has ended. Returns how far it is. */
+  async history(batches: readonly StoredBatch[], setAside: readonly SetAside[]): Promise<Offset> {
     const { store, upTo } = this.#parts;
     const events = new Set(Array.from(this.#uncounted.specs.values(), ({ event }) => event));
     const past = readable(batches, setAside)
       .flatMap((batch) => eventsOf(batch, events))
-      .filter(
-        ({ occurrence: { offset } }) => isCounted(upTo, offset as Offset) && !isSetAside(setAside, offset),
-      );
+      .filter(({ occurrence: { offset } }) => offset <= upTo && !isSetAside(setAside, offset));
     const numbers = await store.resolve(past.flatMap(({ message }) => identificationOf(message)?.own ?? []));
     for (const event of past) {
       const profile = numbers.get(identificationOf(event.message)?.own ?? "");
       if (profile !== undefined) this.#count(profile, event);
     }
     const last = batches.at(-1);
-    return last === undefined ? cursorIn(upTo, partition) : offsetAt(last.first, lastMessageIndex(last));
+    return last === undefined ? upTo : offsetAt(last.first, lastMessageIndex(last));
   }
 
   #count(profile: number, { event, occurrence }: TrackEvent): void {

@@ -1,7 +1,6 @@
-import { type Offset, StorageUnavailable, type StoredBatch } from "@sluice/event-log";
+import { BEFORE_FIRST, type Offset, StorageUnavailable, type StoredBatch } from "@sluice/event-log";
 import { specKey } from "../../conditions/aggregate.js";
 import { isRead } from "../../definitions/definition-state.js";
-import { type Cursors, countedOffsets } from "../../profiles/partition-offsets.js";
 import type { UnitRunner } from "../state/unit-runner.js";
 import { Preview, type Previewed, type PreviewQuestion } from "./preview.js";
 
@@ -18,21 +17,20 @@ export class Previews {
   async begin(
     question: PreviewQuestion,
     nowMs: number,
-  ): Promise<{ readonly preview: number; readonly needsHistory: boolean; readonly upTo: Cursors }> {
-    const { definitions, aggregates, cursors } = await this.#units.load();
+  ): Promise<{ readonly preview: number; readonly needsHistory: boolean; readonly upTo: Offset }> {
+    const { definitions, aggregates, cursor: upTo } = await this.#units.load();
     const counted = new Map<string, number>();
     for (const [number, progress] of aggregates)
       if (isRead(progress)) counted.set(specKey(progress.aspect), number);
     const { store } = this.#units;
-    const upTo = [...cursors];
     const one = new Preview(question, { store, definitions, counted, upTo, nowMs });
     const preview = this.#nextPreview++;
     this.#previews.set(preview, one);
-    return { preview, needsHistory: one.needsHistory && countedOffsets(upTo) > 0, upTo };
+    return { preview, needsHistory: one.needsHistory && upTo > BEFORE_FIRST, upTo };
   }
 
-  async history(preview: number, batches: readonly StoredBatch[], partition: number): Promise<Offset> {
-    return this.#find(preview).history(batches, partition, (await this.#units.load()).setAside);
+  async history(preview: number, batches: readonly StoredBatch[]): Promise<Offset> {
+    return this.#find(preview).history(batches, (await this.#units.load()).setAside);
   }
 
   /** The result, once all profiles are evaluated. */

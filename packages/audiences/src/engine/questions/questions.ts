@@ -25,7 +25,6 @@ import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
 import { identificationOf, identitiesIn } from "../../profiles/identities.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
 import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
-import { isCounted } from "../../profiles/partition-offsets.js";
 import { decodeProfile, isAnonymous, type Profile, userFields } from "../../profiles/profile.js";
 import { type OwnerOfId, type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
 import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
@@ -118,7 +117,7 @@ export class Questions {
   }
 
   async whyValue(traitId: string, userId: string, nowMs: number): Promise<ValueReason | undefined> {
-    const { definitions, cursors } = await this.#units.load();
+    const { definitions, cursor } = await this.#units.load();
     const definition = definitions.byId.get(traitId);
     const profile = await this.#units.readUser(userId);
     if (definition?.kind !== COMPUTED_TRAIT || profile === undefined) return undefined;
@@ -126,7 +125,7 @@ export class Questions {
     return reasonOf(profile, valueSpecOf(definition.document), state as ValueState | undefined, {
       userId,
       nowMs,
-      upTo: [...cursors],
+      upTo: cursor,
     });
   }
 
@@ -168,9 +167,8 @@ export class Questions {
     policy: IdentityPolicy,
   ): Promise<readonly RefusedJoin[]> {
     const identification = identificationOf(message, policy);
-    const { cursors } = await this.#units.load();
-    if (identification === undefined || !isCounted(cursors, offset) || sourceId === AUDIENCE_SOURCE_ID)
-      return [];
+    const { cursor } = await this.#units.load();
+    if (identification === undefined || offset > cursor || sourceId === AUDIENCE_SOURCE_ID) return [];
     const { store } = this.#units;
     const numbers = await store.resolve(identitiesIn(identification));
     const owners = new Map<number, OwnerOfId>();

@@ -24,7 +24,6 @@ import type { Condition, UncheckedMessage } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { RefusedJoin } from "../../profiles/refused-joins.js";
 import type { AudienceEngine } from "../engine.js";
-import type { FollowedPartition } from "./partition-logs.js";
 import type { Logger, Metrics } from "./telemetry.js";
 
 /** The engine as the runner calls it: in this thread, or in a thread of its own behind the same methods. */
@@ -37,12 +36,8 @@ export interface Engine extends Pick<AudienceEngine, keyof AudienceEngine> {
 }
 
 export interface AudiencesOptions {
-  /** Audiences publish to its log. In a cluster of several partitions, it is that of partition 0. */
+  /** Audiences read its log, and publish to it. */
   readonly store: Pick<Store, "log" | "config" | "consumers">;
-  /** Once it aborts, questions that wait for messages to be counted are refused, and new ones too. Default: from `close` on. */
-  readonly ending?: AbortSignal;
-  /** The other partitions of the cluster, whose messages are counted too. Default: none. */
-  readonly followed?: readonly FollowedPartition[];
   readonly engine: Engine;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -103,16 +98,8 @@ export interface Audiences extends AudienceQuestions {
   sizes(): Promise<readonly { readonly id: string; readonly size: number }[]>;
   /** How far the engine is behind, and which messages it does not count. */
   engine(): Promise<AudienceEngineView>;
-  /**
-   * The ids that a message asked to join to its user and that were refused. Empty while the message is not counted. `partition`: in whose
-   * log it is; default: 0.
-   */
-  refusedJoins(message: JoiningMessage, partition?: number): Promise<readonly RefusedJoin[]>;
-  /**
-   * Resolves when everything that another partition's log contains now can be read: its messages, what was deleted of them, and whose
-   * messages are not counted. Rejects with `storage_unavailable` when `signal` aborts, or if the partition cannot be read now.
-   */
-  follow(partition: number, signal: AbortSignal): Promise<void>;
+  /** The ids that a message asked to join to its user and that were refused. Empty while the message is not counted. */
+  refusedJoins(message: JoiningMessage): Promise<readonly RefusedJoin[]>;
   /** The ids that a deletion of `identity` includes, and what it would find in the profile. */
   identitiesOf(identity: Identity, includeAliases: boolean): ReturnType<AudienceEngine["identitiesOf"]>;
   /** Removes profiles with everything kept and pending for them. Messages read before the call are counted before it. */

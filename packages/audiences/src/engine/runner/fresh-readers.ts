@@ -1,7 +1,5 @@
-import { StorageUnavailable } from "@sluice/event-log";
+import { type EventLog, type Offset, StorageUnavailable } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import { type Cursors, cursorIn } from "../../profiles/partition-offsets.js";
-import type { PartitionLogs } from "./partition-logs.js";
 
 /** How long an answer about one user waits for the engine, which works without pauses meanwhile. */
 const LONGEST_URGENT_WAIT_MS = 10_000;
@@ -9,8 +7,8 @@ const LONGEST_URGENT_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 1_000;
 
 interface Reader {
-  /** The heads of the logs at the call. */
-  readonly heads: Cursors;
+  /** The head of the log at the call. */
+  readonly head: Offset;
   readonly isUrgent: boolean;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -24,21 +22,21 @@ interface Reader {
 export class FreshReaders {
   readonly #readers = new Set<Reader>();
   readonly #closing = new AbortController();
-  readonly #logs: PartitionLogs;
+  readonly #log: Pick<EventLog, "head">;
   readonly #clock: Clock;
-  readonly #cursors: () => Cursors;
+  readonly #cursor: () => Offset;
   readonly #onWaiting: (isUrgent: boolean) => void;
 
   /** `onWaiting` is called when a question begins to wait. Urgent: it is about one user. */
   constructor(parts: {
-    readonly logs: PartitionLogs;
+    readonly log: Pick<EventLog, "head">;
     readonly clock: Clock;
-    readonly cursors: () => Cursors;
+    readonly cursor: () => Offset;
     readonly onWaiting: (isUrgent: boolean) => void;
   }) {
-    this.#logs = parts.logs;
+    this.#log = parts.log;
     this.#clock = parts.clock;
-    this.#cursors = parts.cursors;
+    this.#cursor = parts.cursor;
     this.#onWaiting = parts.onWaiting;
   }
 
@@ -54,11 +52,10 @@ export class FreshReaders {
   /** Rejects with `storage_unavailable` once nothing is counted any more. */
   async wait({ isUrgent }: { readonly isUrgent: boolean }): Promise<void> {
     const longestMs = isUrgent ? LONGEST_URGENT_WAIT_MS : LONGEST_WAIT_MS;
-    if (this.#logs.followed.length > 0) await this.#caughtUp(longestMs);
     this.#closing.signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const reader: Reader = { heads: this.#heads(), isUrgent, resolve, reject };
-    if (isBehindOrAt(reader.heads, this.#cursors())) return;
+    const reader: Reader = { head: this.#log.head(), isUrgent, resolve, reject };
+    if (reader.head <= this.#cursor()) return;
     this.#readers.add(reader);
     this.#onWaiting(isUrgent);
     const cancel = this.#clock.after(longestMs, resolve);
@@ -70,28 +67,9 @@ export class FreshReaders {
     }
   }
 
-  /** Waits until the copies of the other partitions contain what was acknowledged before. A partition that cannot be read is left out. */
-  async #caughtUp(longestMs: number): Promise<void> {
-    const tooLate = new AbortController();
-    const cancel = this.#clock.after(longestMs, () => tooLate.abort());
-    const stop = AbortSignal.any([tooLate.signal, this.#closing.signal]);
-    await Promise.all(
-      this.#logs.followed
-        .filter((followed) => followed.isReadable())
-        .map((followed) => followed.caughtUp(stop).catch(() => {})),
-    );
-    cancel();
-  }
-
-  #heads(): Cursors {
-    const heads: Cursors[number][] = [];
-    for (const log of this.#logs.all) if (log.isReadable) heads[log.partition] = log.head();
-    return heads;
-  }
-
-  /** Messages up to `cursors` are counted. */
-  counted(cursors: Cursors): void {
-    for (const reader of this.#readers) if (isBehindOrAt(reader.heads, cursors)) reader.resolve();
+  /** Messages up to `cursor` are counted. */
+  counted(cursor: Offset): void {
+    for (const reader of this.#readers) if (reader.head <= cursor) reader.resolve();
   }
 
   /** Refuses the questions that wait, and all that come. */
@@ -100,8 +78,4 @@ export class FreshReaders {
     this.#closing.abort(refusal);
     for (const reader of this.#readers) reader.reject(refusal);
   }
-}
-
-function isBehindOrAt(heads: Cursors, cursors: Cursors): boolean {
-  return heads.every((head, partition) => head === undefined || head <= cursorIn(cursors, partition));
 }

@@ -1,6 +1,5 @@
 import type { UnitResult } from "../state/unit-runner.js";
 import type { Progress } from "./loop/progress.js";
-import type { PartitionLogs } from "./partition-logs.js";
 import type { Metrics } from "./telemetry.js";
 
 export interface AudienceMetrics {
@@ -9,9 +8,8 @@ export interface AudienceMetrics {
   count(result: UnitResult): void;
 }
 
-export function registerMetrics(metrics: Metrics, progress: Progress, logs: PartitionLogs): AudienceMetrics {
+export function registerMetrics(metrics: Metrics, progress: Progress): AudienceMetrics {
   registerGauges(metrics, progress);
-  if (logs.followed.length > 0) registerPartitions(metrics, progress, logs);
   const published = metrics.counter(
     "sluice_audience_messages_total",
     "Messages made by audiences and computed traits",
@@ -34,22 +32,6 @@ export function registerMetrics(metrics: Metrics, progress: Progress, logs: Part
       if (leftOut.ids > 0) leftOutOfProfiles.inc(["id"], leftOut.ids);
     },
   };
-}
-
-/** In a cluster of several partitions. The label is not `partition`: that says where a metric comes from. */
-function registerPartitions(metrics: Metrics, progress: Progress, { all }: PartitionLogs): void {
-  metrics.gauges(
-    "sluice_audiences_partition_backlog_messages",
-    "Messages of a partition's log that audiences have not counted yet; only in a cluster of several partitions",
-    ["of"],
-    () => all.map((log) => [[String(log.partition)], progress.behindIn(log)] as const),
-  );
-  metrics.gauges(
-    "sluice_audiences_partition_readable",
-    "1 while audiences can read a partition's messages; only in a cluster of several partitions",
-    ["of"],
-    () => all.map((log) => [[String(log.partition)], log.isReadable ? 1 : 0] as const),
-  );
 }
 
 function registerGauges(metrics: Metrics, progress: Progress): void {

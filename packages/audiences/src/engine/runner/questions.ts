@@ -1,29 +1,27 @@
 import type { ProfileListView, ProfileSummaryView, UserValueView } from "@sluice/control-api";
-import { BEFORE_FIRST, type Page, type PageRequest } from "@sluice/event-log";
+import { BEFORE_FIRST, type EventLog, type Page, type PageRequest } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
-import { cursorIn, offsetIn } from "../../profiles/partition-offsets.js";
 import { explainValue } from "../questions/explain-value.js";
 import type { Previewed, PreviewQuestion } from "../questions/preview.js";
 import type { AudienceQuestions, Engine } from "./audiences.js";
 import type { FreshReaders } from "./fresh-readers.js";
 import type { Progress } from "./loop/progress.js";
 import { READ_LIMITS } from "./loop/read-limits.js";
-import type { PartitionLogs } from "./partition-logs.js";
 
 /** How long values and profiles are searched for to fill a page. */
 const LONGEST_SEARCH_MS = 1_000;
 
 export interface QuestionParts {
   readonly engine: Engine;
-  readonly logs: PartitionLogs;
+  readonly log: EventLog;
   readonly clock: Clock;
   readonly progress: Progress;
   readonly readers: FreshReaders;
 }
 
 export function audienceQuestions(parts: QuestionParts): AudienceQuestions {
-  const { engine, logs, progress, readers } = parts;
+  const { engine, log, progress, readers } = parts;
   const urgent = (): Promise<void> => readers.wait({ isUrgent: true });
   const patient = (): Promise<void> => readers.wait({ isUrgent: false });
   return {
@@ -45,7 +43,7 @@ export function audienceQuestions(parts: QuestionParts): AudienceQuestions {
     async whyValue(traitId, userId) {
       await urgent();
       const reason = await engine.whyValue(traitId, userId, progress.knownUpToMs);
-      return reason === undefined ? undefined : explainValue(logs, reason);
+      return reason === undefined ? undefined : explainValue(log, reason);
     },
     async profile(userId) {
       await urgent();
@@ -69,7 +67,7 @@ export function audienceQuestions(parts: QuestionParts): AudienceQuestions {
 }
 
 async function preview(
-  { engine, logs, clock, progress, readers }: QuestionParts,
+  { engine, log, clock, progress, readers }: QuestionParts,
   question: PreviewQuestion,
   signal: AbortSignal,
 ): Promise<Previewed & { readonly tookMs: number }> {
@@ -77,14 +75,10 @@ async function preview(
   const startedMs = clock.monotonic();
   const { preview: id, needsHistory, upTo } = await engine.previewBegin(question, progress.knownUpToMs);
   try {
-    for (const log of needsHistory ? logs.all : []) {
-      const { partition } = log;
-      const end = cursorIn(upTo, partition);
-      let cursor = offsetIn(partition, BEFORE_FIRST);
-      while (cursor < end) {
-        signal.throwIfAborted();
-        cursor = await engine.previewHistory(id, await log.read(cursor, READ_LIMITS), partition);
-      }
+    let cursor = BEFORE_FIRST;
+    while (needsHistory && cursor < upTo) {
+      signal.throwIfAborted();
+      cursor = await engine.previewHistory(id, await log.read(cursor, READ_LIMITS));
     }
     for (;;) {
       signal.throwIfAborted();

@@ -1,7 +1,12 @@
-import { followInTime, StorageUnavailable, SUPPRESSION, type SuppressionDocument } from "@sluice/event-log";
+import {
+  BEFORE_FIRST,
+  type EventLog,
+  followInTime,
+  SUPPRESSION,
+  type SuppressionDocument,
+} from "@sluice/event-log";
 import { type SerialQueue, serialQueue } from "@sluice/resilience";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
-import { cursorIn, offsetIn } from "../../profiles/partition-offsets.js";
 import { setAsideView } from "../../profiles/set-aside.js";
 import type { Audiences, AudiencesOptions } from "./audiences.js";
 import { DefinitionsInForce } from "./definitions-in-force.js";
@@ -13,7 +18,6 @@ import { Progress } from "./loop/progress.js";
 import { Tasks } from "./loop/tasks.js";
 import { registerMetrics } from "./metrics.js";
 import { OutboxPublisher } from "./outbox.js";
-import { PartitionLogs } from "./partition-logs.js";
 import { audienceQuestions } from "./questions.js";
 import { SuppressedIdChanges } from "./suppressed-ids.js";
 
@@ -21,7 +25,7 @@ import { SuppressedIdChanges } from "./suppressed-ids.js";
 interface Runner {
   readonly options: AudiencesOptions;
   readonly enqueue: SerialQueue;
-  readonly logs: PartitionLogs;
+  readonly log: EventLog;
   readonly progress: Progress;
   readonly definitions: DefinitionsInForce;
   readonly suppressed: SuppressedIdChanges;
@@ -42,7 +46,6 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
   const runner = assemble(options);
   const { progress, definitions, suppressed, checkpoints, pace, loop } = runner;
   const stopListening = listen(runner);
-  options.ending?.addEventListener("abort", () => runner.readers.close(), { once: true });
   await suppressed.loadAll(options.store.config);
   suppressed.tell(options.engine);
   // With nothing defined, the start of a collector need not wait for the engine: the loop begins with the same.
@@ -51,7 +54,7 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
     await takeUpFirst(runner);
   }
   pace.begin();
-  await checkpoints.open(cursorIn(progress.status.cursors, 0));
+  await checkpoints.open(progress.status.cursor);
   loop.start();
   return audiencesOf(runner, stopListening);
 }
@@ -59,24 +62,22 @@ export async function startAudiences(options: AudiencesOptions): Promise<Audienc
 function assemble(options: AudiencesOptions): Runner {
   const { store, engine, clock, logger, digestKey } = options;
   const { log } = store;
-  const { followed = [] } = options;
-  const logs = new PartitionLogs(log, followed);
-  const progress = new Progress(logs, clock);
-  const metrics = registerMetrics(options.metrics, progress, logs);
+  const progress = new Progress(log, clock);
+  const metrics = registerMetrics(options.metrics, progress);
   const definitions = new DefinitionsInForce(store.config);
-  const suppressed = new SuppressedIdChanges(digestKey, followed.length > 0);
+  const suppressed = new SuppressedIdChanges(digestKey);
   const outbox = new OutboxPublisher({ engine, log, clock, onPublished: metrics.published });
   const readers = new FreshReaders({
-    logs,
+    log,
     clock,
-    cursors: () => progress.status.cursors,
+    cursor: () => progress.status.cursor,
     onWaiting: (isUrgent) => {
       if (isUrgent || !definitions.isAnyInForce) loop.hurry();
     },
   });
   const checkpoints = new Checkpoints(engine, store.consumers, clock);
   const tasks = new Tasks({
-    logs,
+    log,
     engine,
     clock,
     logger,
@@ -92,7 +93,7 @@ function assemble(options: AudiencesOptions): Runner {
     clock,
     progress,
     utilization: options.utilization,
-    received: () => logs.length(),
+    received: () => log.head() - BEFORE_FIRST,
     ownMessages: () => outbox.publishedMessages,
     isFollowed: () => definitions.isAnyInForce || readers.isAny,
     isAwaited: () => definitions.isAwaited || readers.hasUrgent,
@@ -102,7 +103,7 @@ function assemble(options: AudiencesOptions): Runner {
   return {
     options,
     enqueue,
-    logs,
+    log,
     progress,
     definitions,
     suppressed,
@@ -116,9 +117,9 @@ function assemble(options: AudiencesOptions): Runner {
 }
 
 /** Follows the log and the documents; returns a function that ends it. */
-function listen({ options, logs, definitions, suppressed, outbox, progress, loop }: Runner): () => void {
+function listen({ options, log, definitions, suppressed, outbox, progress, loop }: Runner): () => void {
   const { store, engine, clock } = options;
-  const stopListening = logs.onAppend(() => loop.wake());
+  const stopListening = log.onAppend(() => loop.wake());
   const stopWatching = store.config.watch(({ kind, id, document }) => {
     if (kind === SUPPRESSION) {
       suppressed.add(id, document?.value as SuppressionDocument | undefined);
@@ -157,7 +158,7 @@ async function takeUpFirst({ progress, tasks, enqueue }: Runner): Promise<void> 
 }
 
 function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
-  const { options, definitions, logs, progress, enqueue } = runner;
+  const { options, definitions, progress, enqueue } = runner;
   const { engine, clock } = options;
   return {
     ...audienceQuestions({ ...runner, engine, clock }),
@@ -169,22 +170,9 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
     engine: async () => ({
       behind: progress.behind,
       setAside: (await engine.setAside()).map(setAsideView),
-      ...(logs.followed.length === 0
-        ? {}
-        : {
-            partitions: logs.all.map((log) => ({
-              partition: log.partition,
-              behind: progress.behindIn(log),
-              isReadable: log.isReadable,
-            })),
-          }),
     }),
-    refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }, partition = 0) =>
-      engine.refusedJoins(
-        { type, userId, anonymousId, previousId },
-        { sourceId, offset: offsetIn(partition, offset) },
-      ),
-    follow: (partition, signal) => follow(runner, partition, signal),
+    refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }) =>
+      engine.refusedJoins({ type, userId, anonymousId, previousId }, { sourceId, offset }),
     identitiesOf: (identity, includeAliases) => engine.identitiesOf(identity, includeAliases),
     forget: (users) => enqueue(() => engine.forget(users, clock.now())),
     reset: (clearLog) =>
@@ -211,22 +199,6 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
     },
     close: () => close(runner, stopListening),
   };
-}
-
-async function follow(
-  { options, logs, suppressed, enqueue }: Runner,
-  partition: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const followed = logs.of(partition)?.followed;
-  if (followed === undefined) return;
-  if (!followed.isReadable()) throw new StorageUnavailable(`partition ${partition} cannot be read now`);
-  await followed.caughtUp(signal);
-  // What was read before is counted before.
-  await enqueue(async () => {
-    await suppressed.follow(followed);
-    suppressed.tell(options.engine);
-  });
 }
 
 async function close(

@@ -1,10 +1,9 @@
 import { BEFORE_FIRST } from "@sluice/event-log";
 import { specKey } from "../../conditions/aggregate.js";
 import { definitionSetOf, specsOf } from "../../definitions/definition-set.js";
-import type { AggregateProgress, Past } from "../../definitions/definition-state.js";
+import type { AggregateProgress } from "../../definitions/definition-state.js";
 import { COMPUTED_TRAIT, type Definition } from "../../definitions/definitions.js";
 import { editedState, newState } from "../../definitions/edit-definition.js";
-import { type Cursors, cursorIn, offsetIn } from "../../profiles/partition-offsets.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import type { EngineState } from "./engine-state.js";
 import { promote } from "./promote.js";
@@ -52,7 +51,7 @@ function changedTraitKeys(loaded: EngineState, definitions: readonly Definition[
 /** One aggregate for each different spec that the definitions need. */
 function defineAggregates(
   unit: UnitOfWork,
-  { aggregates, cursors }: EngineState,
+  { aggregates, cursor }: EngineState,
   definitions: readonly Definition[],
 ): void {
   const needed = new Set<string>();
@@ -62,12 +61,7 @@ function defineAggregates(
     needed.add(key);
     if (known.has(key)) continue;
     const number = unit.takeSpecNumber();
-    const [past, ...others] = Array.from(cursors, (_, partition) => pastUpTo(cursors, partition));
-    const progress: AggregateProgress = {
-      aspect: spec,
-      ...(past as Past),
-      ...(others.length === 0 ? {} : { others }),
-    };
+    const progress: AggregateProgress = { aspect: spec, upTo: cursor, cursor: BEFORE_FIRST };
     known.add(key);
     aggregates.set(number, progress);
     unit.putAggregate(number, progress);
@@ -77,9 +71,4 @@ function defineAggregates(
     aggregates.delete(number);
     unit.putAggregate(number, undefined);
   }
-}
-
-/** All of what is counted of a partition. */
-function pastUpTo(cursors: Cursors, partition: number): Past {
-  return { upTo: cursorIn(cursors, partition), cursor: offsetIn(partition, BEFORE_FIRST) };
 }

@@ -1,20 +1,19 @@
 import type { Offset } from "@sluice/event-log";
 import {
   isFlushDue,
+  isRead,
   isResendDue,
   isScanned,
   nextWakeMs,
-  pastsOf,
 } from "../../definitions/definition-state.js";
-import { type Cursors, partitionOfCursor } from "../../profiles/partition-offsets.js";
 import type { EngineState } from "./engine-state.js";
 
 /** What there is to do, as far as the engine knows. */
 export interface EngineStatus {
   /** Messages up to here are counted. */
-  readonly cursors: Cursors;
-  /** History has to be read from here on, by `readHistory`: at most one cursor of each partition. */
-  readonly historyAfter: readonly Offset[];
+  readonly cursor: Offset;
+  /** History has to be read from here on, by `readHistory`. Absent: all of it is read. */
+  readonly historyAfter?: Offset;
   /** Whether `work` has something to do now. */
   readonly hasWork: boolean;
   /** When `tick` or `work` has something to do. */
@@ -28,27 +27,18 @@ export interface EngineStatus {
 /** `nextDueMs`: when the next profile has to be looked at. */
 export function statusOf(loaded: EngineState, nextDueMs: number | undefined, nowMs: number): EngineStatus {
   const states = [...loaded.states.values()];
+  const historyAfter = earliest(
+    Array.from(loaded.aggregates.values(), (progress) => (isRead(progress) ? undefined : progress.cursor)),
+  );
   const wakeAtMs = earliest([nextDueMs, ...states.map((state) => nextWakeMs(state, nowMs))]);
   return {
-    cursors: [...loaded.cursors],
-    historyAfter: historyAfter(loaded),
+    cursor: loaded.cursor,
     hasWork: states.some((state) => isScanned(state) || isFlushDue(state, nowMs) || isResendDue(state)),
     leftOut: states.reduce((sum, { leftOut }) => sum + leftOut.events, 0),
     setAside: loaded.setAside.length,
+    ...(historyAfter === undefined ? {} : { historyAfter }),
     ...(wakeAtMs === undefined ? {} : { wakeAtMs }),
   };
-}
-
-/** Where each partition's history has to be read from, ascending. */
-function historyAfter({ aggregates }: EngineState): Offset[] {
-  const unread = Array.from(aggregates.values(), pastsOf)
-    .flat()
-    .flatMap(({ cursor, upTo }) => (cursor < upTo ? cursor : []))
-    .sort((a, b) => a - b);
-  return unread.filter((cursor, index) => {
-    const before = unread[index - 1];
-    return before === undefined || partitionOfCursor(before) !== partitionOfCursor(cursor);
-  });
 }
 
 function earliest<Value extends number>(values: readonly (Value | undefined)[]): Value | undefined {

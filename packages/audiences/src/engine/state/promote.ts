@@ -1,8 +1,8 @@
+import { BEFORE_FIRST } from "@sluice/event-log";
 import { audiencesNamed, eventConditions, traitsNamed } from "../../conditions/evaluate.js";
 import type { DefinitionSet } from "../../definitions/definition-set.js";
-import { type DefinitionState, goLive, isRead, pastsOf } from "../../definitions/definition-state.js";
+import { type DefinitionState, goLive, isRead } from "../../definitions/definition-state.js";
 import { AUDIENCE, type Definition } from "../../definitions/definitions.js";
-import { countedOffsets } from "../../profiles/partition-offsets.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import type { EngineState } from "./engine-state.js";
 
@@ -32,8 +32,7 @@ export function historyRead(state: DefinitionState, { definitions, aggregates }:
   const parts = keys.map((key) => {
     const progress = aggregates.get(definitions.specNumberOf.get(key) ?? -1);
     if (progress === undefined || isRead(progress)) return 1;
-    const pasts = pastsOf(progress);
-    return countedOffsets(pasts.map(({ cursor }) => cursor)) / countedOffsets(pasts.map(({ upTo }) => upTo));
+    return (progress.cursor - BEFORE_FIRST) / (progress.upTo - BEFORE_FIRST);
   });
   return Math.min(1, ...parts);
 }

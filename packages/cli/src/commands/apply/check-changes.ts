@@ -17,12 +17,6 @@ function checkFixedFields({ name, fields }: Extract<Change, { readonly action: "
       `The kind of the source ${name} is different, and a kind cannot be changed`,
       "Delete the source first",
     );
-  if ("partitions" in fields)
-    throw new CommandFailure(
-      "usage",
-      `The source ${name} has another number of partitions, which cannot be changed: users would move to others`,
-      "Keep the number, or declare a source with another name and send to that one",
-    );
 }
 
 /** The sections that items refer to by name. */

@@ -19,7 +19,7 @@ export async function readCurrentConfig(
   const nameOf = new Map([...sources, ...destinations].map(({ id, name }) => [id, name]));
   const names = (ids: readonly string[]): string[] => ids.map((id) => nameOf.get(id) ?? id).sort();
   return {
-    sources: sources.map((source) => ({ partitions: 1, ...source })),
+    sources,
     destinations: destinations.map(({ sourceIds, ...rest }) => ({ ...rest, sources: names(sourceIds) })),
     audiences: declared.audiences === undefined ? [] : await readAudiences(client, names),
   };

@@ -13,8 +13,6 @@ export interface DeclaredSource {
   readonly kind?: "web" | "mobile" | "server";
   readonly blockedEvents?: readonly string[];
   readonly rateLimit?: number;
-  /** Over how many partitions of the cluster its users are spread. It cannot be changed. */
-  readonly partitions?: number;
 }
 
 export interface DeclaredDestination {
@@ -42,7 +40,7 @@ export interface DeclaredAudience {
 }
 
 const FIELDS = {
-  sources: ["name", "kind", "blockedEvents", "rateLimit", "partitions"],
+  sources: ["name", "kind", "blockedEvents", "rateLimit"],
   destinations: ["name", "type", "sources", "settings", "enabled", "filters", "retryForMs", "notifyAfterMs"],
   audiences: ["name", "condition", "destinations", "sync", "trackEvents"],
 } as const;

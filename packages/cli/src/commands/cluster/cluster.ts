@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
 import { examples, newGroup, subcommandExamples } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
@@ -12,15 +11,13 @@ import { terminalText } from "../../terminal/terminal-text.js";
 export function clusterCommand(io: Io): Command {
   const group = newGroup("cluster", "show the processes of a cluster, and take one out of service")
     .addCommand(statusCommand(io))
-    .addCommand(drainCommand(io))
-    .addCommand(moveCommand(io));
+    .addCommand(drainCommand(io));
   subcommandExamples(group, {
     status: "sluice cluster status",
     drain: "sluice cluster drain node-1",
-    move: "sluice cluster move 2 node-1",
   });
   return examples(group, [
-    ["Before you upgrade a process that owns the partition", "sluice cluster drain node-1"],
+    ["Before you upgrade the process that is the owner", "sluice cluster drain node-1"],
     ["Afterwards", "sluice cluster drain node-1 --cancel"],
   ]);
 }
@@ -28,7 +25,7 @@ export function clusterCommand(io: Io): Command {
 function statusCommand(io: Io): Command {
   return connectedCommand(
     "status",
-    "show the owner of the partition, the other processes, and how far their copies are behind",
+    "show the owner, the other processes, and how far their copies are behind",
   ).action(async (options: CommandOptions) => {
     const client = await connect(options, io);
     const cluster = await client.cluster.get();
@@ -48,63 +45,24 @@ function drainCommand(io: Io): Command {
       const cluster = await (options.cancel ? client.cluster.undrain(node) : client.cluster.drain(node));
       const shown = terminalText(node);
       await show(io, options.json, cluster, () =>
-        options.cancel ? `${shown} can own the partition again\n` : `${shown} is drained\n`,
+        options.cancel ? `${shown} can be the owner again\n` : `${shown} is drained\n`,
       );
     });
 }
 
-function moveCommand(io: Io): Command {
-  return connectedCommand(
-    "move",
-    "have a process own a partition whenever it can; without it, the processes share the partitions evenly",
-  )
-    .argument("<partition>", "the number of the partition, as `sluice cluster status` shows it")
-    .argument("[node]", "the name of the process; not with `--cancel`")
-    .option("--cancel", "let the processes share the partition again")
-    .action(
-      async (
-        partition: string,
-        node: string | undefined,
-        options: CommandOptions & { readonly cancel?: boolean },
-      ) => {
-        if (node !== undefined && options.cancel)
-          throw new CommandFailure("usage", "give the name of a process or `--cancel`, not both");
-        if (node === undefined && !options.cancel)
-          throw new CommandFailure(
-            "usage",
-            "name the process that is to own the partition, or give `--cancel`",
-          );
-        const client = await connect(options, io);
-        const cluster = await (node === undefined
-          ? client.cluster.unmove(partition)
-          : client.cluster.move(partition, node));
-        await show(io, options.json, cluster, () =>
-          node === undefined
-            ? `the processes share partition ${terminalText(partition)} again\n`
-            : `partition ${terminalText(partition)} moves to ${terminalText(node)}\n`,
-        );
-      },
-    );
-}
-
-function statusText({ name, engine, unsafe, partitions, members }: ClusterView, { style }: Io): string {
+function statusText({ name, engine, unsafe, owner, term, members }: ClusterView, { style }: Io): string {
   const lines = [`cluster ${terminalText(name)}\n`];
-  for (const { partition, owner, phase, term, movedTo } of partitions) {
-    const moved = movedTo === undefined ? "" : `, moved to ${terminalText(movedTo)}`;
-    lines.push(
-      owner === undefined
-        ? `partition ${partition}: no owner${moved}\n`
-        : `partition ${partition}: ${terminalText(owner)}${phase === "leading" ? "" : ` (${phase})`}, term ${term}${moved}\n`,
-    );
-  }
+  lines.push(
+    owner === undefined
+      ? "no owner\n"
+      : `owner ${terminalText(owner.node)}${owner.phase === "leading" ? "" : ` (${owner.phase})`}, term ${term}\n`,
+  );
   if (engine.kind === "disconnected")
     lines.push(`the NATS servers cannot be reached: ${terminalText(engine.reason)}\n`);
   if (unsafe !== undefined) lines.push(`not safe: ${terminalText(unsafe)}\n`);
   const rows = members.map((member) => [
     member.node,
-    partitions.length === 1 || member.owns.length === 0
-      ? member.role
-      : `${member.role} of ${member.owns.join(", ")}`,
+    member.role,
     stateOf(member),
     member.behindEntries === 0 ? "none" : `${member.behindEntries} entries, ${seconds(member.behindMs)}`,
     member.version,

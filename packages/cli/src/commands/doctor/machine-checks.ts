@@ -1,6 +1,5 @@
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { dividedFolder } from "../../connection/partition-folders.js";
 import type { Check } from "./check.js";
 
 const OLDEST_NODE = [22, 13] as const;
@@ -36,25 +35,8 @@ export async function checkDataFolder(folder: string): Promise<Check> {
       hint: "Check its owner and mode",
     };
   }
-  const divided = await checkUndivided(folder);
-  if (divided !== undefined) return divided;
   const secrets = await checkSecrets(join(folder, "dev.json"));
   return secrets ?? { name, result: "ok", message: `${folder} on this machine is writable` };
-}
-
-/** A collector does not start on a folder of several data folders. */
-async function checkUndivided(folder: string): Promise<Check | undefined> {
-  const problem = { name: "data folder", result: "problem" } as const;
-  try {
-    const divided = await dividedFolder(folder, "sluice doctor");
-    return divided && { ...problem, ...divided };
-  } catch (error) {
-    return {
-      ...problem,
-      message: (error as Error).message,
-      hint: "Restore the backup into another folder, or run the same `sluice migrate` again",
-    };
-  }
 }
 
 /** Checks the space for the data folder on this machine. Only the collector knows whether that folder is its own. */

@@ -65,7 +65,6 @@ interface CreateOptions extends CommandOptions {
   readonly block?: string[];
   readonly rateLimit?: string;
   readonly identity?: string;
-  readonly partitions?: string;
 }
 
 function createCommand({ showItem }: ResourceCommands<SourceView>, io: Io): Command {
@@ -78,12 +77,8 @@ function createCommand({ showItem }: ResourceCommands<SourceView>, io: Io): Comm
       "--identity <policy>",
       "which ids its messages may join: full, anonymous or none (default: depends on the kind)",
     )
-    .option(
-      "--partitions <n>",
-      "spread its users over n partitions of the cluster; it cannot be changed later",
-    )
     .action(async (name: string, options: CreateOptions) => {
-      const { kind, block, rateLimit, identity, partitions } = options;
+      const { kind, block, rateLimit, identity } = options;
       const client = await connect(options, io);
       const source = await client.sources.create({
         name,
@@ -92,7 +87,6 @@ function createCommand({ showItem }: ResourceCommands<SourceView>, io: Io): Comm
           blockedEvents: block,
           rateLimit: rateLimit === undefined ? undefined : Number(rateLimit),
           identity: identity as SourceView["identity"] | undefined,
-          partitions: partitions === undefined ? undefined : Number(partitions),
         }),
       });
       await showItem(source, options);

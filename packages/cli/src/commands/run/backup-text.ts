@@ -14,10 +14,9 @@ export function bytesText(bytes: number): string {
 }
 
 /** A backup in one line. */
-export function backupLine({ id, createdAt, counts, files, partitions }: BackupManifest): string {
+export function backupLine({ id, createdAt, counts, files }: BackupManifest): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const divided = partitions === undefined ? "" : ` in ${partitions.length} partitions`;
-  return `backup ${terminalText(id)} of ${terminalText(createdAt)}: ${plural(counts.messages, "message", "messages")}${divided}, ${bytesText(bytes)}\n`;
+  return `backup ${terminalText(id)} of ${terminalText(createdAt)}: ${plural(counts.messages, "message", "messages")}, ${bytesText(bytes)}\n`;
 }
 
 /** A backup that cannot be used, in one line. */

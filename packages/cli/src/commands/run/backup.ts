@@ -84,8 +84,8 @@ async function writeArchive({ keep, verify, list, json, ...options }: BackupOpti
 const totalBytes = ({ files }: BackupManifest): number => files.reduce((sum, file) => sum + file.bytes, 0);
 
 function summary(manifest: BackupManifest): object {
-  const { id, createdAt, version, counts, partitions } = manifest;
-  return { id, createdAt, version, counts, partitions, bytes: totalBytes(manifest) };
+  const { id, createdAt, version, counts } = manifest;
+  return { id, createdAt, version, counts, bytes: totalBytes(manifest) };
 }
 
 function damagedSummary({ id, reason }: DamagedManifest): object {

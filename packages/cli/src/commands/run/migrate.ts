@@ -120,17 +120,11 @@ function failureOf(error: unknown, io: Io): unknown {
 }
 
 function contentsTable(contents: readonly ComparedContent[], io: Io): string {
-  const isDivided = contents.some(({ partition }) => partition !== undefined);
-  const rows = contents.map(({ what, partition, source, result, isEqual }) => [
-    ...(isDivided ? [partition ?? ""] : []),
+  const rows = contents.map(({ what, source, result, isEqual }) => [
     ...[what, source.count, result.count, source.checksum, result.checksum],
     isEqual ? "equal" : "DIFFERENT",
   ]);
-  return table(
-    [...(isDivided ? ["PARTITION"] : []), "WHAT", "SOURCE", "RESULT", "CHECKSUM", "OF RESULT", ""],
-    rows,
-    io.style.bold,
-  );
+  return table(["WHAT", "SOURCE", "RESULT", "CHECKSUM", "OF RESULT", ""], rows, io.style.bold);
 }
 
 function reportText(report: MigrationReport, io: Io): string {
@@ -144,7 +138,7 @@ function reportText(report: MigrationReport, io: Io): string {
   return `${contentsTable(contents, io)}\n${[result, ...nextSteps(report)].join("\n")}\n`;
 }
 
-function nextSteps({ direction, directory, partitions, secretKey }: MigrationReport): string[] {
+function nextSteps({ direction, directory, secretKey }: MigrationReport): string[] {
   const folder = terminalText(directory);
   if (direction === "in")
     return [
@@ -153,11 +147,6 @@ function nextSteps({ direction, directory, partitions, secretKey }: MigrationRep
         ? [`Set SLUICE_SECRET_KEY of all collectors to the content of ${folder}/secret.key`]
         : []),
       "Tokens stay valid, also the one in the file admin-token",
-    ];
-  if (partitions > 1)
-    return [
-      `The folder has a data folder for each partition: ${folder}/partition-0 to partition-${partitions - 1}. Move it into a cluster of ${partitions} partitions, or start a collector on each of them, with the same SLUICE_SECRET_KEY. Do not start the collectors of the cluster again: they would send everything that waits for the second time`,
-      "Tokens stay valid",
     ];
   return [
     "Start one collector on the folder, with the same SLUICE_SECRET_KEY. Do not start the collectors of the cluster again: they would send everything that waits for the second time",

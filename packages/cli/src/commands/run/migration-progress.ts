@@ -24,8 +24,7 @@ export function migrationProgress(
   return (progress) => {
     const nowMs = monotonic();
     const isOver = progress.done !== undefined && progress.done === progress.total;
-    const { partition } = progress;
-    const step = `${partition === undefined ? "" : `partition ${partition}: `}${STEPS[progress.step]}`;
+    const step = STEPS[progress.step];
     if (step === last && !isOver && nowMs - toldAtMs < EVERY_MS) return;
     last = step;
     toldAtMs = nowMs;

@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import type { RepairReport } from "@sluice/collector";
 import type { Command } from "commander";
 import { DEV_DATA_DIR } from "../../connection/connection.js";
-import { dividedFolder } from "../../connection/partition-folders.js";
 import { examples, newCommand } from "../../definition/command.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
@@ -32,8 +31,6 @@ export function repairCommand(io: Io): Command {
 
 async function repair(options: RepairOptions, io: Io): Promise<void> {
   const directory = resolve(io.cwd, options.dataDir ?? io.env.SLUICE_DATA_DIR ?? DEV_DATA_DIR);
-  const divided = await dividedFolder(directory, "sluice repair");
-  if (divided !== undefined) throw new CommandFailure("notFound", divided.message, divided.hint);
   const { repairStore } = await import("@sluice/collector");
   const report = await repairStore({ directory }).catch((error: unknown) => {
     const { code, message } = error as { code?: string; message: string };

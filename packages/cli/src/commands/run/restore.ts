@@ -38,8 +38,8 @@ async function restore(from: string, options: RestoreCommandOptions, io: Io): Pr
     ...(secretKey === undefined ? {} : { secretKey }),
   }).catch(unusable);
   const { manifest, directory, bytes, deletions, damaged } = report;
-  const { id, createdAt, version, counts, partitions } = manifest;
-  const shown = { directory, id, createdAt, version, counts, partitions, bytes, deletions, damaged };
+  const { id, createdAt, version, counts } = manifest;
+  const shown = { directory, id, createdAt, version, counts, bytes, deletions, damaged };
   await show(io, json, shown, () => reportText(report));
   if (!json)
     io.err(
@@ -63,11 +63,6 @@ function reportText({ manifest, directory, deletions }: RestoreReport): string {
           `${plural(repeated, "deletion", "deletions")} of users made after this backup will run again when the collector starts`,
         ]),
     `restored into ${terminalText(directory)}`,
-    ...(manifest.partitions === undefined
-      ? []
-      : [
-          `It has a data folder for each partition. Move them into a new cluster of ${manifest.partitions.length} partitions: sluice migrate --from ${terminalText(shellWord(directory))} --to nats://…`,
-        ]),
     "Messages that were not delivered at the time of the backup will be delivered, perhaps for the second time",
     "",
   ].join("\n");

@@ -5,8 +5,8 @@ import { MemoryLog } from "./log.js";
 import { MemorySnapshots } from "./snapshots.js";
 
 export interface MemoryEngines {
-  /** The engine as one process sees it, for one partition. Default: 0. Each process has faults of its own, in all partitions. */
-  engineFor(node: string, partition?: number): ReplicationEngine;
+  /** The engine as one process sees it. Each process has faults of its own. */
+  engineFor(node: string): ReplicationEngine;
   faultsOf(node: string): NodeFaults;
   readonly log: MemoryLog;
   readonly snapshots: MemorySnapshots;
@@ -25,43 +25,15 @@ export function openMemoryEngines({
   maxEntries = Number.POSITIVE_INFINITY,
 }: MemoryEngineOptions = {}): MemoryEngines {
   const leases = new MemoryLeases();
-  const partitions = new Map<number, { readonly log: MemoryLog; readonly snapshots: MemorySnapshots }>();
-  const partitionOf = (partition: number) => {
-    const known = partitions.get(partition);
-    if (known !== undefined) return known;
-    const made = { log: new MemoryLog(maxEntryBytes, maxEntries), snapshots: new MemorySnapshots() };
-    partitions.set(partition, made);
-    return made;
-  };
+  const log = new MemoryLog(maxEntryBytes, maxEntries);
+  const snapshots = new MemorySnapshots();
   const engines = new Map<string, MemoryEngine>();
-  const engineFor = (node: string, partition = 0): MemoryEngine => {
-    const key = `${partition} ${node}`;
-    const known = engines.get(key);
+  const engineFor = (node: string): MemoryEngine => {
+    const known = engines.get(node);
     if (known !== undefined) return known;
-    const engine = new MemoryEngine({ ...partitionOf(partition), leases });
-    engines.set(key, engine);
+    const engine = new MemoryEngine({ log, snapshots, leases });
+    engines.set(node, engine);
     return engine;
   };
-  const enginesOf = (node: string): readonly MemoryEngine[] => {
-    engineFor(node);
-    return [...engines].filter(([key]) => key.endsWith(` ${node}`)).map(([, engine]) => engine);
-  };
-  return {
-    engineFor,
-    faultsOf: (node) => ({
-      cut() {
-        for (const { faults } of enginesOf(node)) faults.cut();
-      },
-      heal() {
-        for (const { faults } of enginesOf(node)) faults.heal();
-      },
-      get append() {
-        return engineFor(node).faults.append;
-      },
-      set append(fault) {
-        engineFor(node).faults.append = fault;
-      },
-    }),
-    ...partitionOf(0),
-  };
+  return { engineFor, faultsOf: (node) => engineFor(node).faults, log, snapshots };
 }

@@ -308,8 +308,6 @@ export interface LogStats {
   readonly head: number;
   readonly messages: number;
   readonly bytes: number;
-  /** How many documents were stored or deleted since the database was opened. */
-  readonly documentChanges: number;
   readonly heldBack?: { readonly consumerId: string; readonly bytes: number };
 }
 

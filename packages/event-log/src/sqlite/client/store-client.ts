@@ -21,7 +21,7 @@ export class StoreClient {
   readonly #clock: Clock;
   readonly #log: SqliteEventLog;
   #connection: StoreConnection | undefined;
-  #stats: LogStats = { head: -1, messages: 0, bytes: 0, documentChanges: 0 };
+  #stats: LogStats = { head: -1, messages: 0, bytes: 0 };
   #time: TrustedTime | undefined;
   #lastTrustedMs: number | undefined;
 

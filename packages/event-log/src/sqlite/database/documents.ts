@@ -8,8 +8,6 @@ export class Documents {
   readonly #list: StatementSync;
   readonly #put: StatementSync;
   readonly #delete: StatementSync;
-  /** Documents that were stored or deleted, also by commits that failed. */
-  changes = 0;
 
   constructor(database: DatabaseSync) {
     this.#get = database.prepare("SELECT id, version, json FROM documents WHERE kind = ? AND id = ?");
@@ -41,13 +39,11 @@ export class Documents {
     return puts.map(({ kind, id, json }, index) => {
       const version = versions[index] ?? 1;
       this.#put.run(kind, id, version, json);
-      this.changes += 1;
       return { version };
     });
   }
 
   delete(kind: string, id: string): boolean {
-    this.changes += 1;
     return this.#delete.run(kind, id).changes === 1;
   }
 }

@@ -263,9 +263,7 @@ export class OpenStore implements CopyStore<OpenStore> {
   reopened(isCareful = this.#opening.isCareful): OpenStore {
     this.abandon();
     const isFirst = this.#opening.isFirst && !this.#hasBegun;
-    const opened = OpenStore.open(this.#given, { ...this.#opening, isFirst, isCareful });
-    opened.#documents.changes = this.#documents.changes + 1;
-    return opened;
+    return OpenStore.open(this.#given, { ...this.#opening, isFirst, isCareful });
   }
 
   get snapshot(): Snapshot {
@@ -284,7 +282,6 @@ export class OpenStore implements CopyStore<OpenStore> {
       head: this.#segments.end - 1,
       messages: this.#segments.messages,
       bytes: this.#databaseBytes + this.#walBytes + (this.#entries?.bytes ?? 0),
-      documentChanges: this.#documents.changes,
       ...(this.#retention.heldBack === undefined ? {} : { heldBack: this.#retention.heldBack }),
     };
   }

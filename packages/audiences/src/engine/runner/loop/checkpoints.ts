@@ -54,7 +54,6 @@ export class Checkpoints {
     return this.#compacted !== undefined && counted - this.#compacted > COMPACTED_MESSAGES;
   }
 
-  /** `cursor`: that of the first partition. `counted`: messages of all. */
   async compact(cursor: Offset, counted: number): Promise<void> {
     await this.#engine.compact();
     this.#compacted = counted;

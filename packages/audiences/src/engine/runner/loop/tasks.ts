@@ -1,5 +1,5 @@
+import type { EventLog } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import { cursorIn, partitionOfCursor } from "../../../profiles/partition-offsets.js";
 import { setAsideView } from "../../../profiles/set-aside.js";
 import type { UnitResult } from "../../state/unit-runner.js";
 import type { Engine } from "../audiences.js";
@@ -7,17 +7,15 @@ import type { DefinitionsInForce } from "../definitions-in-force.js";
 import type { FreshReaders } from "../fresh-readers.js";
 import type { AudienceMetrics } from "../metrics.js";
 import type { OutboxPublisher } from "../outbox.js";
-import { type PartitionLogs, unlessAway } from "../partition-logs.js";
 import type { SuppressedIdChanges } from "../suppressed-ids.js";
 import type { Logger } from "../telemetry.js";
 import type { Checkpoints } from "./checkpoints.js";
 import type { Outcome, Situation } from "./loop-state.js";
-import { NextMessagesReader } from "./next-messages.js";
 import type { Progress } from "./progress.js";
 import { READ_LIMITS } from "./read-limits.js";
 
 export interface TaskParts {
-  readonly logs: PartitionLogs;
+  readonly log: EventLog;
   readonly engine: Engine;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,34 +28,23 @@ export interface TaskParts {
   readonly checkpoints: Checkpoints;
 }
 
-/** How often to look whether a partition can be read again, in milliseconds. */
-const AGAIN_AFTER_MS = 1_000;
-
 /** The tasks of the loop: each makes the engine do something and carries out what follows from it. */
 export class Tasks {
   readonly #parts: TaskParts;
-  readonly #next: NextMessagesReader;
 
   constructor(parts: TaskParts) {
     this.#parts = parts;
-    this.#next = new NextMessagesReader(parts.logs);
   }
 
   /** When something is due by itself. */
   get wakeAtMs(): number | undefined {
-    const { logs, progress, clock } = this.#parts;
-    const { wakeAtMs, historyAfter } = progress.status;
-    if (logs.followed.length === 0) return wakeAtMs;
-    const nowMs = clock.now();
-    const isWaiting = progress.behind > 0 || historyAfter.length > 0 || (wakeAtMs ?? nowMs + 1) <= nowMs;
-    // What could be done was done: a partition cannot be read now, and nothing tells when it can.
-    return isWaiting ? nowMs + AGAIN_AFTER_MS : wakeAtMs;
+    return this.#parts.progress.status.wakeAtMs;
   }
 
   /** When the cursor has to be reported to retention, as a monotonic reading. */
   get reportAtMs(): number | undefined {
     const { checkpoints, progress } = this.#parts;
-    return checkpoints.reportAtMs(cursorIn(progress.status.cursors, 0));
+    return checkpoints.reportAtMs(progress.status.cursor);
   }
 
   situation(): Omit<Situation, "isClosing"> {
@@ -90,7 +77,7 @@ export class Tasks {
 
   compact(): Promise<void> {
     const { checkpoints, progress } = this.#parts;
-    return checkpoints.compact(cursorIn(progress.status.cursors, 0), progress.counted);
+    return checkpoints.compact(progress.status.cursor, progress.counted);
   }
 
   /** One round: one unit of work of each kind that has something to do. */
@@ -106,51 +93,36 @@ export class Tasks {
     const didWork = await this.#work();
     if (didCount || didTick || didReadHistory || didWork) return "busy";
     await engine.savePublished();
-    await checkpoints.reportIfDue(cursorIn(progress.status.cursors, 0));
+    await checkpoints.reportIfDue(progress.status.cursor);
     return "quiet";
   }
 
   async #countMessages(): Promise<boolean> {
-    const { suppressed, engine, clock, progress, checkpoints } = this.#parts;
-    const next = await this.#next.read(progress.status.cursors);
-    if (next === undefined) return false;
-    const { log, batches } = next;
-    if (log.followed !== undefined) {
-      const { followed } = log;
-      // After the messages are read: a suppression that was lifted before one of them must be known.
-      const areKnown = await unlessAway(log, async () => {
-        await suppressed.follow(followed);
-        return true;
-      });
-      if (areKnown === undefined) return false;
-      suppressed.tell(engine);
-    }
+    const { log, engine, clock, progress, checkpoints } = this.#parts;
+    const batches = await log.read(progress.status.cursor, READ_LIMITS);
+    const last = batches.at(-1);
+    if (last === undefined) return false;
     await this.#apply(await engine.consume(batches, clock.now()));
-    progress.countedUpTo(log.partition, batches.at(-1)?.receivedAtMs ?? clock.now());
-    await checkpoints.reportIfDue(cursorIn(progress.status.cursors, 0));
+    progress.countedUpTo(last.receivedAtMs);
+    await checkpoints.reportIfDue(progress.status.cursor);
     return true;
   }
 
   async #endWindows(): Promise<boolean> {
     const { engine, progress } = this.#parts;
     const { wakeAtMs } = progress.status;
-    if (wakeAtMs === undefined || wakeAtMs > progress.knownUpToMs || !progress.isTimeKnown) return false;
+    if (wakeAtMs === undefined || wakeAtMs > progress.knownUpToMs) return false;
     await this.#apply(await engine.tick(progress.knownUpToMs));
     return true;
   }
 
   async #readHistory(): Promise<boolean> {
-    const { logs, engine, progress } = this.#parts;
-    for (const after of progress.status.historyAfter) {
-      const partition = partitionOfCursor(after);
-      const log = logs.of(partition);
-      if (log === undefined || !log.isReadable) continue;
-      const past = await unlessAway(log, () => log.read(after, READ_LIMITS));
-      if (past === undefined) continue;
-      await this.#apply(await engine.readHistory(past, progress.knownUpToMs, partition));
-      return true;
-    }
-    return false;
+    const { log, engine, progress } = this.#parts;
+    const { historyAfter } = progress.status;
+    if (historyAfter === undefined) return false;
+    const past = await log.read(historyAfter, READ_LIMITS);
+    await this.#apply(await engine.readHistory(past, progress.knownUpToMs));
+    return true;
   }
 
   async #work(): Promise<boolean> {
@@ -164,7 +136,7 @@ export class Tasks {
     const { progress, metrics, readers, logger, outbox } = this.#parts;
     progress.report(result.status);
     metrics.count(result);
-    readers.counted(result.status.cursors);
+    readers.counted(result.status.cursor);
     for (const given of result.setAside)
       logger.warn("audiences failed over a message repeatedly and do not count it", {
         ...setAsideView(given),

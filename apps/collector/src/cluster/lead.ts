@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import type { LeadingStores, Replica, RetentionOptions } from "@sluice/event-log";
+import { systemClock } from "@sluice/resilience";
+import type { ClusterControl } from "../admin/collector/cluster-endpoints.js";
+import type { Collector } from "../collector.js";
+import type { ClusterPart, CollectorOptions } from "../collector-options.js";
+import type { Logger } from "../process/telemetry/logger.js";
+import type { ClusterCounts } from "./cluster-counts.js";
+import { showClusterMetrics } from "./cluster-metrics.js";
+import type { ClusterState } from "./cluster-state.js";
+import { CRASH_MARKER, crashMarkerFile } from "./crash-marker-file.js";
+import type { Front } from "./front/front.js";
+import type { Leadership } from "./ownership/ownership.js";
+
+export interface LeadParts {
+  readonly options: CollectorOptions & {
+    readonly startCollector: (options: CollectorOptions) => Promise<Collector>;
+  };
+  readonly logger: Logger;
+  readonly counts: ClusterCounts;
+  readonly replica: Replica;
+  readonly front: Front;
+  readonly state: ClusterState;
+  readonly retention: RetentionOptions;
+  readonly control: ClusterControl;
+}
+
+/** One time of leading: its term, and what ends it. */
+export interface Lead {
+  readonly term: number;
+  readonly lost: (reason: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** How long requests and deliveries under way may take when the process hands over. What is not finished is repeated by the next owner. */
+const HAND_OVER_GRACE_MS = 500;
+
+/** Takes over the log, and runs a collector on the replicated stores. */
+export async function leadLog(parts: LeadParts, { term, lost, signal }: Lead): Promise<Leadership> {
+  const { options, counts, logger, replica } = parts;
+  const { clock = systemClock } = options;
+  const beganMs = clock.monotonic();
+  const stores = await replica.lead(term, { onDeposed: lost, signal });
+  const ending: (() => void)[] = [];
+  const endAll = (): void => {
+    for (const end of ending.splice(0).reverse()) end();
+  };
+  try {
+    const collector = await options.startCollector(ownerOptions(parts, stores, ending));
+    counts.add("sluice_cluster_takeovers_total");
+    logger.info("owns the log", { term, tookMs: clock.monotonic() - beganMs });
+    return {
+      async end(how) {
+        endAll();
+        try {
+          await collector.close(how === "hand over" ? HAND_OVER_GRACE_MS : 0);
+        } catch (error) {
+          // A store that was lost takes no last writes.
+          if (how === "hand over") throw error;
+        } finally {
+          await stores.stepDown();
+        }
+      },
+    };
+  } catch (error) {
+    endAll();
+    await stores.stepDown();
+    throw error;
+  }
+}
+
+function ownerOptions(parts: LeadParts, stores: LeadingStores, ending: (() => void)[]): CollectorOptions {
+  const { options, front, retention } = parts;
+  return {
+    ...options,
+    store: stores.store,
+    profiles: stores.profiles,
+    storeRetention: retention,
+    startServer: (server) => front.startServer(server),
+    cluster: clusterPart(parts, ending),
+  };
+}
+
+function clusterPart(parts: LeadParts, ending: (() => void)[]): ClusterPart {
+  const { options, counts, front, state, control } = parts;
+  return {
+    ...{ health: () => state.health(), details: () => state.details(), control },
+    crashMarkers: crashMarkerFile(join(options.dataDirectory, CRASH_MARKER)),
+    showMetrics(metrics) {
+      ending.push(() => counts.hideFrom(metrics));
+      counts.showIn(metrics);
+      showClusterMetrics(state, metrics, () => front.waiting);
+    },
+  };
+}
