@@ -2,7 +2,7 @@ import type { CrashMarkers } from "@sluice/audiences";
 import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { ClusterControl } from "./admin/collector/cluster-endpoints.js";
+import type { ClusterControl } from "./admin/collector/cluster-control.js";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";

@@ -118,6 +118,7 @@ export type { MigrationProgress, MigrationResult } from "./replicated/migration/
 export { moveIn } from "./replicated/migration/move-in.js";
 export { DOWNLOAD_FOLDER, moveOut } from "./replicated/migration/move-out.js";
 export { contentsOfFolder, documentsOf, type StoredDocument } from "./replicated/migration/read-folder.js";
+export { openReplica } from "./replicated/open-replica.js";
 export type {
   LeadingStores,
   LeadOptions,
@@ -125,8 +126,7 @@ export type {
   ReplicaOptions,
   ReplicaRole,
   ReplicaStatus,
-} from "./replicated/open-replica.js";
-export { openReplica } from "./replicated/open-replica.js";
+} from "./replicated/replica.js";
 // Rules that every store and its callers share.
 export { followInTime } from "./rules/follow-in-time.js";
 export { mirrorDocuments } from "./rules/mirror-documents.js";

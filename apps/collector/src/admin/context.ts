@@ -10,7 +10,7 @@ import type { EventCatalog } from "../events/event-catalog.js";
 import type { DiskSpace } from "../notifications/incidents/disk-low.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
-import type { ClusterControl } from "./collector/cluster-endpoints.js";
+import type { ClusterControl } from "./collector/cluster-control.js";
 import type { OpenStreams } from "./live/open-streams.js";
 import type { RecentMessages } from "./live/recent-messages.js";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { LeadingStores, Replica, RetentionOptions } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
-import type { ClusterControl } from "../admin/collector/cluster-endpoints.js";
+import type { ClusterControl } from "../admin/collector/cluster-control.js";
 import type { Collector } from "../collector.js";
 import type { ClusterPart, CollectorOptions } from "../collector-options.js";
 import type { Logger } from "../process/telemetry/logger.js";

@@ -10,8 +10,8 @@ import type { SnapshotRecord } from "./engine.js";
 import { follow } from "./follower.js";
 import { type Leading, lead } from "./leading/lead.js";
 import { lostEntries, takeOver } from "./leading/take-over.js";
-import type { LeadingStores, LeadOptions, Replica, ReplicaOptions, ReplicaStatus } from "./open-replica.js";
 import { ReplaceableCopy } from "./replaceable-copy.js";
+import type { LeadingStores, LeadOptions, Replica, ReplicaOptions, ReplicaStatus } from "./replica.js";
 import { makeSnapshot } from "./snapshots/make-snapshot.js";
 import { SnapshotSchedule } from "./snapshots/snapshot-schedule.js";
 

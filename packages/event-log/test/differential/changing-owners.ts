@@ -4,7 +4,8 @@ import type { Clock } from "@sluice/resilience";
 import type { Store } from "../../src/ports/store.js";
 import type { ReplicationEngine } from "../../src/replicated/engine.js";
 import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
-import { type LeadingStores, openReplica, type Replica } from "../../src/replicated/open-replica.js";
+import { openReplica } from "../../src/replicated/open-replica.js";
+import type { LeadingStores, Replica } from "../../src/replicated/replica.js";
 
 const TUNING = { segmentMessages: 4, checkpointBytes: 32 * 1_024 };
 /** Small, so that a call's changes take several entries. */

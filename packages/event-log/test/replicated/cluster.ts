@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { afterEach } from "vitest";
 import { type MemoryEngines, openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
-import { openReplica, type Replica, type ReplicaOptions } from "../../src/replicated/open-replica.js";
+import { openReplica } from "../../src/replicated/open-replica.js";
+import type { Replica, ReplicaOptions } from "../../src/replicated/replica.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
 export interface TestCluster {

@@ -7,7 +7,7 @@ import { decodeBatch } from "../../src/message/decode-batch.js";
 import { BEFORE_FIRST } from "../../src/message/offset.js";
 import type { LogAppend } from "../../src/replicated/engine.js";
 import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
-import type { LeadingStores, Replica } from "../../src/replicated/open-replica.js";
+import type { LeadingStores, Replica } from "../../src/replicated/replica.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { history } from "../differential/history.js";
 import { answersOf, everything } from "../differential/play-history.js";

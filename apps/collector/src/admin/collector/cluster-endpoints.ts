@@ -1,17 +1,7 @@
 import type { ClusterView } from "@sluice/control-api";
 import { CollectorError } from "../../errors.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-
-/** The cluster, as its owner sees it. */
-export interface ClusterControl {
-  readonly name: string;
-  /** The name of this process. */
-  readonly node: string;
-  view(): ClusterView;
-  /** Resolve with false if there is no process of this name. */
-  drain(node: string): Promise<boolean>;
-  undrain(node: string): Promise<boolean>;
-}
+import type { ClusterControl } from "./cluster-control.js";
 
 export function clusterEndpoints(cluster: ClusterControl | undefined): readonly Endpoint[] {
   const present = (): ClusterControl => {

@@ -1,6 +1,6 @@
 import { TUNING_DEFAULTS, type WorkerOptions } from "../../sqlite/calls/tuning.js";
 import { type LoggedSettings, settingsOf } from "../../sqlite/replica/settings.js";
-import type { ReplicaOptions } from "../open-replica.js";
+import type { ReplicaOptions } from "../replica.js";
 
 export function workerOptions(options: ReplicaOptions, directory: string): WorkerOptions {
   const { dedupeWindowMs = 86_400_000, retention = {}, rejectionsKept = 10_000, tuning } = options;

@@ -4,7 +4,7 @@ import { sqliteSnapshots } from "../../sqlite/client/snapshots.js";
 import { StoreClient } from "../../sqlite/client/store-client.js";
 import type { Copy } from "../copy/copy.js";
 import type { ReplicationEngine } from "../engine.js";
-import type { LeadingStores } from "../open-replica.js";
+import type { LeadingStores } from "../replica.js";
 import { Writer } from "../writer/writer.js";
 import { LeadingConnection } from "./leading-connection.js";
 import { replicatedProfiles } from "./replicated-profiles.js";

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { LOG_FILE } from "../../file-log/file-log.js";
 import { STORE_DEFAULTS, TUNING_DEFAULTS } from "../calls/tuning.js";
-import { type Opening, OpenStore } from "./open-store.js";
+import { OpenStore } from "./open-store.js";
+import type { Opening } from "./opening.js";
 
 /**
  * Brings the database of a collector that does not run up to the end of its log, for those who read the database alone. A crash leaves such

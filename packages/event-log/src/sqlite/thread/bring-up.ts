@@ -6,18 +6,36 @@ import type { Call, OperationName } from "../calls/operations.js";
 import { CannotOpen } from "../database/database.js";
 import type { LoggedCall } from "../replica/call-codec.js";
 import { decodeEntry } from "../replica/entry.js";
-import type { Opening, OpenStore } from "./open-store.js";
+import type { Opening } from "./opening.js";
+
+/** The store, whose database may lack the newest entries of its log. `S`: the store itself. */
+interface StoreBehind<S> {
+  /** The last entry that the database has, and what the next one would be. */
+  readonly applied: Applied;
+  readonly nextApplied: Applied;
+  readonly isCommitDue: boolean;
+  commitEntry(calls: readonly Call[], applied: Applied): unknown;
+  commit(): void;
+  finishSealing(): void;
+  leaveOut(sequence: number, nextOffset: number): void;
+  checkpoint(): void;
+  begin(): S;
+  /** Empties it, and opens it again. */
+  clear(applied: Applied): S;
+  isSpoiled(error: unknown): boolean;
+  reopened(isCareful: boolean): S;
+}
 
 /**
  * Applies the entries of the log that the database lacks. Afterwards the database has everything. Returns the store to use. With `leftOut`,
  * what cannot be read is reported and left out; otherwise the folder cannot be opened.
  */
-export function bringUp(
-  store: OpenStore,
+export function bringUp<S>(
+  store: StoreBehind<S>,
   log: FileLog,
   directory: string,
   { noted, leftOut }: Pick<Opening, "noted" | "leftOut">,
-): OpenStore {
+): S {
   try {
     const damaged = (place: DamagedPlace): void => {
       const what = describePlace(directory, place);
@@ -56,7 +74,7 @@ export function bringUp(
 const NO_BYTES = new Uint8Array(0);
 
 /** Calls that meet damaged data are left out, and reported. */
-function apply(store: OpenStore, logged: readonly LoggedCall[], applied: Applied): void {
+function apply<S>(store: StoreBehind<S>, logged: readonly LoggedCall[], applied: Applied): void {
   const calls = logged.map(
     ({ operation, request }, id): Call => ({ id, operation: operation as OperationName, request }),
   );

@@ -56,6 +56,7 @@ import { type BackgroundWork, backgroundWork } from "./background-work.js";
 import { bringUp, damagedLog } from "./bring-up.js";
 import { clearTables } from "./clear-tables.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
+import type { Opening } from "./opening.js";
 import { Transaction } from "./transaction.js";
 
 /** Entries are mostly of at most two megabytes. The room of a larger one is not kept. */
@@ -66,22 +67,6 @@ const ENTRY_BYTES = 1024;
 
 /** The page cache of a copy's profiles. */
 const PROFILES_CACHE_KIB = 32_768;
-
-export interface Opening {
-  /** Called for damaged data that was skipped. */
-  readonly damaged: DamageListener;
-  /** Called with a sentence about something that is not wrong, but that people may want to know. */
-  readonly noted?: (what: string) => void;
-  /** The first opening of a process: nothing is under way from before. */
-  readonly isFirst: boolean;
-  /**
-   * Commits each entry to the database alone. SQLite writes nothing more in a transaction in which it found damage, so a transaction that
-   * several entries share would be lost with each damaged page that somebody reads. Always so in a copy.
-   */
-  readonly isCareful: boolean;
-  /** Opens a folder whose log is damaged, without the entries that cannot be read. Called with a sentence for each loss. */
-  readonly leftOut?: (what: string, bytes: Uint8Array) => void;
-}
 
 /** One opening of the database, with everything cached from it. After a failure all of it is discarded. */
 export class OpenStore implements CopyStore<OpenStore> {
