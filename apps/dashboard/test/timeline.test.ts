@@ -1,6 +1,6 @@
 import type { AttemptView, StoredMessageView } from "@sluice/control-api";
 import { expect, test } from "vitest";
-import { attemptTone } from "../src/pages/deliveries/attempt-tone.js";
+import { attemptTone } from "../src/pages/deliveries/attempts/attempt-tone.js";
 import { timelineOf } from "../src/pages/message/timeline.js";
 import { overallStateOf } from "../src/words/overall-state.js";
 

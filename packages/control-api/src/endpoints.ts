@@ -1,17 +1,17 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { audienceEndpoints, profileEndpoints } from "./audiences.js";
-import { clusterEndpoints } from "./cluster.js";
-import { collectorEndpoints, tokenEndpoints } from "./collector.js";
-import { computedTraitEndpoints } from "./computed-traits.js";
-import { deletionEndpoints } from "./deletions.js";
-import { deliveryEndpoints } from "./deliveries.js";
-import { destinationEndpoints } from "./destinations.js";
 import { healthEndpoints } from "./health.js";
-import { liveEndpoints, messageEndpoints } from "./messages.js";
-import { notificationEndpoints } from "./notifications.js";
-import { operationEndpoints } from "./operations.js";
+import { audienceEndpoints, profileEndpoints } from "./resources/audiences.js";
+import { clusterEndpoints } from "./resources/cluster.js";
+import { collectorEndpoints, tokenEndpoints } from "./resources/collector.js";
+import { computedTraitEndpoints } from "./resources/computed-traits.js";
+import { deletionEndpoints } from "./resources/deletions.js";
+import { deliveryEndpoints } from "./resources/deliveries.js";
+import { destinationEndpoints } from "./resources/destinations.js";
+import { liveEndpoints, messageEndpoints } from "./resources/messages.js";
+import { notificationEndpoints } from "./resources/notifications.js";
+import { operationEndpoints } from "./resources/operations.js";
+import { sourceEndpoints } from "./resources/sources.js";
 import type { Shape } from "./shape.js";
-import { sourceEndpoints } from "./sources.js";
 
 /** Every endpoint of the control API, in the order of its documentation. */
 export const ENDPOINTS = {

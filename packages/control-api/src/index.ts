@@ -1,70 +1,3 @@
-export type {
-  AudienceEngineView,
-  AudienceInput,
-  AudiencePatch,
-  AudiencePreview,
-  AudienceSizesView,
-  AudienceView,
-  Explanation,
-  ProfileListView,
-  ProfileSummaryView,
-  ProfileView,
-  SetAsideView,
-  SizeSpan,
-  SyncSchedule,
-  WhyView,
-} from "./audiences.js";
-export type { ClusterMemberView, ClusterOwnerView, ClusterRole, ClusterView } from "./cluster.js";
-export type {
-  AuditEntryView,
-  CollectorInfo,
-  CreatedTokenView,
-  DestinationRatePointView,
-  DestinationRatesView,
-  DiskView,
-  LimitsView,
-  RatePointView,
-  RateSpan,
-  RatesView,
-  TokenAccess,
-  TokenView,
-} from "./collector.js";
-export type {
-  ComputedTraitDefinition,
-  ComputedTraitInput,
-  ComputedTraitPatch,
-  ComputedTraitPreview,
-  ComputedTraitView,
-  UserValueView,
-  ValuePart,
-  ValueWhyView,
-} from "./computed-traits.js";
-export type { MemberView, SyncView } from "./definitions.js";
-export type {
-  DeletionInput,
-  DeletionPlan,
-  DeletionReceipt,
-  DeletionStatus,
-  DeletionView,
-  IdKind,
-  SuppressionView,
-} from "./deletions.js";
-export type {
-  DeliveryDetailView,
-  DeliveryGroupPage,
-  DeliveryGroupView,
-  DeliveryView,
-} from "./deliveries.js";
-export type {
-  CatalogEntryView,
-  DestinationInput,
-  DestinationPatch,
-  DestinationView,
-  FilterRuleView,
-  RetryScheduleView,
-  TestSendView,
-} from "./destinations.js";
-export { NOTIFY_AFTER } from "./destinations.js";
 export type { EndpointSpec, EndpointTable, Method } from "./endpoint.js";
 export {
   type AnswerOf,
@@ -87,6 +20,73 @@ export { HEALTH_WORDS, type HealthLevel, type HealthWords } from "./health-words
 export { INCIDENT_KINDS } from "./incident-kinds.js";
 export { DEFAULT_LIMIT, type ListAnswer } from "./list.js";
 export type {
+  AudienceEngineView,
+  AudienceInput,
+  AudiencePatch,
+  AudiencePreview,
+  AudienceSizesView,
+  AudienceView,
+  Explanation,
+  ProfileListView,
+  ProfileSummaryView,
+  ProfileView,
+  SetAsideView,
+  SizeSpan,
+  SyncSchedule,
+  WhyView,
+} from "./resources/audiences.js";
+export type { ClusterMemberView, ClusterOwnerView, ClusterRole, ClusterView } from "./resources/cluster.js";
+export type {
+  AuditEntryView,
+  CollectorInfo,
+  CreatedTokenView,
+  DestinationRatePointView,
+  DestinationRatesView,
+  DiskView,
+  LimitsView,
+  RatePointView,
+  RateSpan,
+  RatesView,
+  TokenAccess,
+  TokenView,
+} from "./resources/collector.js";
+export type {
+  ComputedTraitDefinition,
+  ComputedTraitInput,
+  ComputedTraitPatch,
+  ComputedTraitPreview,
+  ComputedTraitView,
+  UserValueView,
+  ValuePart,
+  ValueWhyView,
+} from "./resources/computed-traits.js";
+export type { MemberView, SyncView } from "./resources/definitions.js";
+export type {
+  DeletionInput,
+  DeletionPlan,
+  DeletionReceipt,
+  DeletionStatus,
+  DeletionView,
+  IdKind,
+  SuppressionView,
+} from "./resources/deletions.js";
+export type {
+  DeliveryDetailView,
+  DeliveryGroupPage,
+  DeliveryGroupView,
+  DeliveryView,
+} from "./resources/deliveries.js";
+export type {
+  CatalogEntryView,
+  DestinationInput,
+  DestinationPatch,
+  DestinationView,
+  FilterRuleView,
+  RetryScheduleView,
+  TestSendView,
+} from "./resources/destinations.js";
+export { NOTIFY_AFTER } from "./resources/destinations.js";
+export type {
   AttemptView,
   DeliveryStateView,
   DroppedView,
@@ -100,7 +100,7 @@ export type {
   RequestBodyView,
   StoredMessageView,
   WaitStateView,
-} from "./messages.js";
+} from "./resources/messages.js";
 export type {
   ChannelDeliveryView,
   ChannelName,
@@ -111,7 +111,7 @@ export type {
   NotificationSettingsView,
   NotificationTestView,
   NotificationView,
-} from "./notifications.js";
+} from "./resources/notifications.js";
 export type {
   OperationCount,
   OperationFilter,
@@ -121,8 +121,7 @@ export type {
   ReplayFilter,
   ReplayInput,
   ReplayView,
-} from "./operations.js";
-export type { Shape } from "./shape.js";
+} from "./resources/operations.js";
 export type {
   EventListView,
   EventNamesView,
@@ -137,4 +136,5 @@ export type {
   SourceView,
   UsageView,
   WriteKeyView,
-} from "./sources.js";
+} from "./resources/sources.js";
+export type { Shape } from "./shape.js";

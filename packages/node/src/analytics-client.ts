@@ -22,9 +22,9 @@ import {
   viewArguments,
   viewOptions,
 } from "@sluice/core";
-import { environmentVariables } from "./environment.js";
 import { NODE_DEFAULTS, type NodeAnalyticsOptions, resolveNodeOptions } from "./options.js";
-import type { Runtime } from "./runtime.js";
+import { environmentVariables } from "./platform/environment.js";
+import type { Runtime } from "./platform/runtime.js";
 import {
   type Advise,
   adviseOnCallback,

@@ -5,12 +5,12 @@ import type { ClusterControl } from "../admin/collector/cluster-control.js";
 import type { Collector } from "../collector.js";
 import type { ClusterPart, CollectorOptions } from "../collector-options.js";
 import type { Logger } from "../process/telemetry/logger.js";
-import type { ClusterCounts } from "./cluster-counts.js";
-import { showClusterMetrics } from "./cluster-metrics.js";
-import type { ClusterState } from "./cluster-state.js";
 import { CRASH_MARKER, crashMarkerFile } from "./crash-marker-file.js";
 import type { Front } from "./front/front.js";
 import type { Leadership } from "./ownership/ownership.js";
+import type { ClusterCounts } from "./state/cluster-counts.js";
+import { showClusterMetrics } from "./state/cluster-metrics.js";
+import type { ClusterState } from "./state/cluster-state.js";
 
 export interface LeadParts {
   readonly options: CollectorOptions & {

@@ -11,11 +11,11 @@ import { defined } from "../process/defined.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import { openTokens } from "../tokens/tokens.js";
-import type { ClusterCounts } from "./cluster-counts.js";
-import { passingHealth } from "./cluster-health.js";
 import type { ClusterOptions } from "./cluster-options.js";
-import type { ClusterState } from "./cluster-state.js";
 import { type Front, openFront } from "./front/front.js";
+import type { ClusterCounts } from "./state/cluster-counts.js";
+import { passingHealth } from "./state/cluster-health.js";
+import type { ClusterState } from "./state/cluster-state.js";
 
 /** What the process needs to answer requests. */
 export interface FrontParts {

@@ -13,11 +13,8 @@ import type { Logger } from "../process/telemetry/logger.js";
 import { createMetrics } from "../process/telemetry/metrics.js";
 import { buildMetric } from "../process/telemetry/store-metrics.js";
 import { VERSION } from "../process/version.js";
-import { ClusterCounts } from "./cluster-counts.js";
 import { markClusterFolder, readClusterFolder } from "./cluster-folder.js";
-import { showClusterMetrics } from "./cluster-metrics.js";
 import type { ClusterEngine, ClusterOptions } from "./cluster-options.js";
-import { ClusterState } from "./cluster-state.js";
 import type { Front, openFront } from "./front/front.js";
 import { keyFingerprint, peerToken } from "./front/peer.js";
 import { type LeadParts, leadLog } from "./lead.js";
@@ -25,6 +22,9 @@ import { Membership } from "./membership/membership.js";
 import { type FrontParts, openNodeFront, type Standing } from "./open-node-front.js";
 import { OWNER_KEY } from "./ownership/lease.js";
 import { Ownership } from "./ownership/ownership.js";
+import { ClusterCounts } from "./state/cluster-counts.js";
+import { showClusterMetrics } from "./state/cluster-metrics.js";
+import { ClusterState } from "./state/cluster-state.js";
 import { waitForEngine } from "./wait-for-engine.js";
 
 export interface ClusterNodeOptions extends CollectorOptions {

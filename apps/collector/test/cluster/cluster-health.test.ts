@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clusterHealth, type HealthFacts, passingHealth } from "../../src/cluster/cluster-health.js";
+import { clusterHealth, type HealthFacts, passingHealth } from "../../src/cluster/state/cluster-health.js";
 
 const WELL: HealthFacts = {
   ...{ hasOwner: true, ownerlessMs: 0, engine: { kind: "connected" }, engineMs: 60_000, unsafe: undefined },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { memberView } from "../../src/cluster/member-view.js";
 import type { Member } from "../../src/cluster/membership/member.js";
+import { memberView } from "../../src/cluster/state/member-view.js";
 
 const HEARTBEAT_MS = 2_000;
 

@@ -3,4 +3,4 @@
 export type { NatsCredentials, NatsTls } from "./connection.js";
 export { type JetStreamEngine, type JetStreamOptions, openJetStream } from "./open-jetstream.js";
 export { EngineRefused, isAway, REFUSALS, type RefusalCode } from "./refusal.js";
-export type { ClusterIdentity } from "./stream-settings.js";
+export type { ClusterIdentity } from "./streams/stream-settings.js";

@@ -5,13 +5,13 @@ import type { Clock } from "@sluice/resilience";
 import { EngineUnavailable, type ReplicationEngine } from "../replicated/engine.js";
 import { isElecting } from "./api-errors.js";
 import { type ConnectionTarget, connectToNats, type NatsCredentials, type NatsTls } from "./connection.js";
-import { ensureStreams, LEADER_WAIT_MS, refusalOfApi, streamInfo } from "./ensure-streams.js";
 import { jetStreamLeases } from "./jetstream-leases.js";
 import { jetStreamLog } from "./jetstream-log.js";
 import { jetStreamSnapshots } from "./jetstream-snapshots.js";
 import { followLink } from "./link.js";
 import { EngineRefused, isAway } from "./refusal.js";
-import { type ClusterIdentity, MAX_MESSAGE_BYTES, streamNames } from "./stream-settings.js";
+import { ensureStreams, LEADER_WAIT_MS, refusalOfApi, streamInfo } from "./streams/ensure-streams.js";
+import { type ClusterIdentity, MAX_MESSAGE_BYTES, streamNames } from "./streams/stream-settings.js";
 import {
   checkServers,
   checkVersion,
@@ -21,7 +21,7 @@ import {
   mayBeDown,
   type ReplicaServer,
   replicaServers,
-} from "./sync-check.js";
+} from "./streams/sync-check.js";
 
 export interface JetStreamOptions {
   /** Addresses of NATS servers, such as `nats://10.0.0.1:4222`. */

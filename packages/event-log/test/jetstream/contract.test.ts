@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 // @boundaries-ignore the servers are for tests of all packages
 import type { NatsCluster } from "../../../../test/nats/nats-cluster.ts";
 import { openJetStream } from "../../src/jetstream/open-jetstream.js";
-import { streamNames } from "../../src/jetstream/stream-settings.js";
+import { streamNames } from "../../src/jetstream/streams/stream-settings.js";
 import { SnapshotDamaged, type SnapshotStorage } from "../../src/replicated/engine.js";
 import { replicationEngineContract } from "../contracts/replication-engine.contract.js";
 import { describeWithNats, engineOptions, natsServers, removeCluster } from "./nats.js";

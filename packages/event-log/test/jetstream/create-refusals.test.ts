@@ -2,9 +2,9 @@ import { JetStreamApiError, type JetStreamManager, type StreamInfo } from "@nats
 import { errors } from "@nats-io/transport-node";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
-import { ensureStreams, refusalOfCreate } from "../../src/jetstream/ensure-streams.js";
 import { EngineRefused, isAway } from "../../src/jetstream/refusal.js";
-import { streamNames } from "../../src/jetstream/stream-settings.js";
+import { ensureStreams, refusalOfCreate } from "../../src/jetstream/streams/ensure-streams.js";
+import { streamNames } from "../../src/jetstream/streams/stream-settings.js";
 
 const answered = (err_code: number, description: string) =>
   new JetStreamApiError({ code: 500, err_code, description });

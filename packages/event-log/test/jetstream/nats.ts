@@ -7,7 +7,7 @@ import { type NatsCluster, startNatsCluster } from "../../../../test/nats/nats-c
 // @boundaries-ignore the servers are for tests of all packages
 import { findNatsServer } from "../../../../test/nats/nats-server.ts";
 import type { JetStreamOptions } from "../../src/jetstream/open-jetstream.js";
-import { streamNames } from "../../src/jetstream/stream-settings.js";
+import { streamNames } from "../../src/jetstream/streams/stream-settings.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
 const server = findNatsServer();

@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { NatsCluster } from "../../../../test/nats/nats-cluster.ts";
 import { type JetStreamOptions, openJetStream } from "../../src/jetstream/open-jetstream.js";
 import { EngineRefused } from "../../src/jetstream/refusal.js";
-import { streamNames } from "../../src/jetstream/stream-settings.js";
+import { streamNames } from "../../src/jetstream/streams/stream-settings.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 import { operatorFiles } from "./credentials.js";
 import { describeWithNats, natsServers } from "./nats.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { checkServers, type ServerFacts } from "../../src/jetstream/sync-check.js";
+import { checkServers, type ServerFacts } from "../../src/jetstream/streams/sync-check.js";
 
 const facts = (name: string, isSynced = true): ServerFacts => ({
   ...{ name, isSynced, version: "2.10.27", maxStoreBytes: undefined, storedBytes: 0 },

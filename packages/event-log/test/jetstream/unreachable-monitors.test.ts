@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemClock } from "@sluice/resilience";
 import { expect, onTestFinished, test } from "vitest";
-import { factsFromMonitors, mayBeDown } from "../../src/jetstream/sync-check.js";
+import { factsFromMonitors, mayBeDown } from "../../src/jetstream/streams/sync-check.js";
 
 async function page(body: string): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer((_request, response) => void response.end(body)).listen(0, "127.0.0.1");

@@ -1,5 +1,5 @@
 import { ConfigError } from "@sluice/core";
-import type { Runtime } from "../runtime.js";
+import type { Runtime } from "../platform/runtime.js";
 import { edgePlatform } from "./edge-platform.js";
 
 /** Runtimes without files, signals and the end of a process. */

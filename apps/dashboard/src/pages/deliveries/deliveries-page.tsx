@@ -23,12 +23,12 @@ import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { STATE_ORDER, STATES } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptsDialog } from "./attempts-dialog.js";
+import { AttemptsDialog } from "./attempts/attempts-dialog.js";
 import { type DeliveryFilter, filterIn, SINCE } from "./delivery-filter.js";
 import { DeliveryList } from "./delivery-list.js";
 import { GroupDetails, GroupsCard, isChosen, useDeliveryGroups } from "./groups-card.js";
 import { OperationsCard } from "./operations-card.js";
-import { ReplayDialog } from "./replay-dialog.js";
+import { ReplayDialog } from "./replay/replay-dialog.js";
 import { useRecentOperations } from "./use-operations.js";
 import { useRetry } from "./use-retry.js";
 

@@ -10,7 +10,7 @@ import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "./attempt-details.js";
+import { AttemptDetails } from "./attempts/attempt-details.js";
 
 export function useDeliveryGroups() {
   const api = useApi();

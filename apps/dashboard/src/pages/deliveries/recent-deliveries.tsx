@@ -8,7 +8,7 @@ import { Failure } from "../../ui/feedback/failure.js";
 import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card } from "../../ui/layout/page.js";
-import { AttemptsDialog } from "./attempts-dialog.js";
+import { AttemptsDialog } from "./attempts/attempts-dialog.js";
 import { DeliveryTable } from "./delivery-table.js";
 import { useRetry } from "./use-retry.js";
 

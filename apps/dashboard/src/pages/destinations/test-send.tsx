@@ -9,7 +9,7 @@ import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "../deliveries/attempt-details.js";
+import { AttemptDetails } from "../deliveries/attempts/attempt-details.js";
 
 /** Sends one test message through the delivery path and shows the result, which stays until the next test. */
 export function TestSend({

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import type { EndpointTable } from "./endpoint.js";
-import { listOf, listParameters, timeParameters } from "./list.js";
-import { closed, described, oneOf, type Shape } from "./shape.js";
+import type { EndpointTable } from "../endpoint.js";
+import { listOf, listParameters, timeParameters } from "../list.js";
+import { closed, described, oneOf, type Shape } from "../shape.js";
 
 const FINAL_STATES = ["delivered", "failed", "filtered", "skipped", "suppressed", "discarded"] as const;
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import type { EndpointTable } from "./endpoint.js";
-import { ListQuery, listOf } from "./list.js";
-import { closed, oneOf, type Shape } from "./shape.js";
+import type { EndpointTable } from "../endpoint.js";
+import { ListQuery, listOf } from "../list.js";
+import { closed, oneOf, type Shape } from "../shape.js";
 
 const Digest = Type.String({
   description:

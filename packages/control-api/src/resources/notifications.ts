@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import type { EndpointTable } from "./endpoint.js";
-import { INCIDENT_KINDS } from "./incident-kinds.js";
-import { ListQuery, listOf } from "./list.js";
-import { closed, described, oneOf, type Shape } from "./shape.js";
+import type { EndpointTable } from "../endpoint.js";
+import { INCIDENT_KINDS } from "../incident-kinds.js";
+import { ListQuery, listOf } from "../list.js";
+import { closed, described, oneOf, type Shape } from "../shape.js";
 
 export const IncidentKind = oneOf(INCIDENT_KINDS, {
   description:

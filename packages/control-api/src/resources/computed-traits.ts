@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { COMPUTED_TRAIT_KINDS } from "@sluice/protocol";
+import type { EndpointTable } from "../endpoint.js";
+import { ListQuery, listOf } from "../list.js";
+import { closed, oneOf, type Shape } from "../shape.js";
 import { DefinitionName, DestinationIds, SyncView, WhyQuery } from "./definitions.js";
-import type { EndpointTable } from "./endpoint.js";
-import { ListQuery, listOf } from "./list.js";
-import { closed, oneOf, type Shape } from "./shape.js";
 
 const Property = Type.String({
   minLength: 1,

@@ -1,7 +1,7 @@
 import type { AttemptView, RequestBodyView } from "@sluice/control-api";
-import { CodeBlock } from "../../ui/data/code-block.js";
-import { bytes, counted, duration } from "../../words/numbers.js";
-import { escapeHidden, visibleText } from "../../words/visible-text.js";
+import { CodeBlock } from "../../../ui/data/code-block.js";
+import { bytes, counted, duration } from "../../../words/numbers.js";
+import { escapeHidden, visibleText } from "../../../words/visible-text.js";
 import { attemptTone } from "./attempt-tone.js";
 
 /** One attempt: the URL and the status, on demand the request and the response. `requestBody`: that of the delivery's attempts. */

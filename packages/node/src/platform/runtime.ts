@@ -1,7 +1,7 @@
 import type { Platform } from "@sluice/core";
-import type { NodeAnalyticsOptions } from "./options.js";
-import type { EndingClient } from "./process-end.js";
-import type { SpoolDirectoryOptions, SyncSpool } from "./spool/spool-directory.js";
+import type { NodeAnalyticsOptions } from "../options.js";
+import type { EndingClient } from "../process-end.js";
+import type { SpoolDirectoryOptions, SyncSpool } from "../spool/spool-directory.js";
 
 /** What a client needs from its runtime. There is one implementation for each build of the package. */
 export interface Runtime {

@@ -1,7 +1,7 @@
+import { watchProcessEnd } from "../process-end.js";
+import { lazySpool } from "../spool/lazy-spool.js";
 import { nodePlatform } from "./node-platform.js";
-import { watchProcessEnd } from "./process-end.js";
 import type { Runtime } from "./runtime.js";
-import { lazySpool } from "./spool/lazy-spool.js";
 
 /** Node.js, Bun and Deno. */
 export const nodeRuntime: Runtime = {

@@ -2,15 +2,15 @@ import type { ClusterOwnerView, ClusterView } from "@sluice/control-api";
 import type { Replica } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { Health } from "../http/health-routes.js";
+import type { Health } from "../../http/health-routes.js";
+import type { ClusterEngine } from "../cluster-options.js";
+import type { Owner } from "../front/front.js";
+import type { Member, MemberFacts } from "../membership/member.js";
+import type { Membership } from "../membership/membership.js";
+import type { LeaseHolder } from "../ownership/lease.js";
+import type { Ownership } from "../ownership/ownership.js";
 import { clusterHealth, ENGINE_AWAY, ENGINE_SILENT } from "./cluster-health.js";
-import type { ClusterEngine } from "./cluster-options.js";
-import type { Owner } from "./front/front.js";
 import { memberView, ROLES } from "./member-view.js";
-import type { Member, MemberFacts } from "./membership/member.js";
-import type { Membership } from "./membership/membership.js";
-import type { LeaseHolder } from "./ownership/lease.js";
-import type { Ownership } from "./ownership/ownership.js";
 
 export interface ClusterStateParts {
   readonly name: string;

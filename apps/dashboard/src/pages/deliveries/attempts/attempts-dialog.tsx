@@ -1,12 +1,12 @@
 import type { DeliveryView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
-import { useApi } from "../../api/api-context.js";
-import { StateBadge } from "../../ui/data/badge.js";
-import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
-import { Dialog } from "../../ui/layout/dialog.js";
-import { visibleText } from "../../words/visible-text.js";
+import { useApi } from "../../../api/api-context.js";
+import { StateBadge } from "../../../ui/data/badge.js";
+import { Time } from "../../../ui/data/time.js";
+import { Failure } from "../../../ui/feedback/failure.js";
+import { Skeleton } from "../../../ui/feedback/skeleton.js";
+import { Dialog } from "../../../ui/layout/dialog.js";
+import { visibleText } from "../../../words/visible-text.js";
 import { AttemptDetails } from "./attempt-details.js";
 
 /** All attempts of one delivery, each with request and response. */

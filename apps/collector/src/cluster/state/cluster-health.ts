@@ -1,5 +1,5 @@
 import type { EngineHealth } from "@sluice/event-log";
-import type { Health } from "../http/health-routes.js";
+import type { Health } from "../../http/health-routes.js";
 
 export interface HealthFacts {
   /** Whether a process takes requests as the owner, as far as this one knows. */

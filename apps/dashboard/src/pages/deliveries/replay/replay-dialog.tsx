@@ -1,12 +1,12 @@
 import type { DestinationView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { useNotify } from "../../ui/feedback/notice.js";
-import { Dialog } from "../../ui/layout/dialog.js";
-import { DialogActions } from "../../ui/layout/dialog-actions.js";
-import { counted } from "../../words/numbers.js";
+import { useApi } from "../../../api/api-context.js";
+import { Failure } from "../../../ui/feedback/failure.js";
+import { useNotify } from "../../../ui/feedback/notice.js";
+import { Dialog } from "../../../ui/layout/dialog.js";
+import { DialogActions } from "../../../ui/layout/dialog-actions.js";
+import { counted } from "../../../words/numbers.js";
 import { filterOf, newReplay, type ReplayDraft } from "./replay-draft.js";
 import { ReplayFields } from "./replay-fields.js";
 

@@ -1,9 +1,9 @@
 import { backgroundClock, fetchTransport, type Platform } from "@sluice/core";
-import { version } from "../package.json";
-import { contextStorageSource } from "./context-storage.js";
-import { debugIsOn } from "./debug-env.js";
-import { uuidSource } from "./message-id.js";
-import { undiciTransportWith } from "./undici-transport.js";
+import { version } from "../../package.json";
+import { contextStorageSource } from "../context-storage.js";
+import { debugIsOn } from "../debug-env.js";
+import { uuidSource } from "../message-id.js";
+import { undiciTransportWith } from "../undici-transport.js";
 
 /** The longest delay of `setInterval`. The timer only keeps the process alive. */
 const LONGEST_INTERVAL_MS = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
-import type { Metrics } from "../process/telemetry/metrics.js";
+import type { Metrics } from "../../process/telemetry/metrics.js";
+import type { Member } from "../membership/member.js";
 import type { ClusterState } from "./cluster-state.js";
-import type { Member } from "./membership/member.js";
 
 /** `waiting`: requests that wait for an owner. */
 export function showClusterMetrics(state: ClusterState, metrics: Metrics, waiting: () => number): void {

@@ -1,8 +1,8 @@
 import type { StreamInfo } from "@nats-io/jetstream";
 import { createInbox, type NatsConnection } from "@nats-io/transport-node";
 import type { Clock } from "@sluice/resilience";
-import { reasonOf } from "./api-errors.js";
-import { EngineRefused } from "./refusal.js";
+import { reasonOf } from "../api-errors.js";
+import { EngineRefused } from "../refusal.js";
 
 /** What a server says about itself, on its monitoring page or to the system account. */
 export interface ServerFacts {

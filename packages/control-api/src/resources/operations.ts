@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
+import type { EndpointTable } from "../endpoint.js";
+import { ListQuery, listOf, timeParameters } from "../list.js";
+import { closed, described, oneOf, type Shape } from "../shape.js";
 import { Cause } from "./deliveries.js";
-import type { EndpointTable } from "./endpoint.js";
-import { ListQuery, listOf, timeParameters } from "./list.js";
 import { DeliveryStateView, FinalStateView } from "./messages.js";
-import { closed, described, oneOf, type Shape } from "./shape.js";
 
 export const ReplayFilter = closed({
   destinationId: Type.String(),

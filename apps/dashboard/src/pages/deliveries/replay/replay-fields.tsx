@@ -1,7 +1,7 @@
 import type { DestinationView } from "@sluice/control-api";
 import { MESSAGE_KINDS } from "@sluice/protocol";
-import { SelectField, TextField } from "../../ui/controls/field.js";
-import { STATE_ORDER, STATES } from "../../words/states.js";
+import { SelectField, TextField } from "../../../ui/controls/field.js";
+import { STATE_ORDER, STATES } from "../../../words/states.js";
 import type { ReplayDraft } from "./replay-draft.js";
 
 const KINDS = [...MESSAGE_KINDS, "delete"];

@@ -6,10 +6,10 @@ import {
   type Condition,
   type Times,
 } from "@sluice/protocol";
+import type { EndpointTable } from "../endpoint.js";
+import { ListQuery, listOf, listParameters } from "../list.js";
+import { closed, described, oneOf, type Shape } from "../shape.js";
 import { DefinitionName, DestinationIds, MemberView, SyncView, WhyQuery } from "./definitions.js";
-import type { EndpointTable } from "./endpoint.js";
-import { ListQuery, listOf, listParameters } from "./list.js";
-import { closed, described, oneOf, type Shape } from "./shape.js";
 
 /** The protocol's own validator checks it, because its errors name the node that is wrong. */
 const ConditionTree = Type.Unsafe<Condition>(

@@ -1,4 +1,4 @@
-import type { Counter, Metrics } from "../process/telemetry/metrics.js";
+import type { Counter, Metrics } from "../../process/telemetry/metrics.js";
 
 const COUNTERS = {
   sluice_cluster_takeovers_total: {

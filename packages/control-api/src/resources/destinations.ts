@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { COMPARISONS, RETRY_WINDOW } from "@sluice/protocol";
+import type { EndpointTable } from "../endpoint.js";
+import { DestinationStatusView } from "../health.js";
+import { ListQuery, listOf } from "../list.js";
+import { closed, described, oneOf, type Shape } from "../shape.js";
 import { DestinationRatesView, RateSpan } from "./collector.js";
-import type { EndpointTable } from "./endpoint.js";
-import { DestinationStatusView } from "./health.js";
-import { ListQuery, listOf } from "./list.js";
 import { AttemptView, DeliveryStateView } from "./messages.js";
-import { closed, described, oneOf, type Shape } from "./shape.js";
 import { SourceKindView } from "./sources.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });

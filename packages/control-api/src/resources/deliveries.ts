@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import type { EndpointTable } from "./endpoint.js";
-import { listOf, listParameters, timeParameters } from "./list.js";
+import type { EndpointTable } from "../endpoint.js";
+import { listOf, listParameters, timeParameters } from "../list.js";
+import { closed, described, type Shape } from "../shape.js";
 import { AttemptView, DeliveryStateView, RequestBodyView } from "./messages.js";
-import { closed, described, type Shape } from "./shape.js";
 
 const delivery = {
   id: Type.String(),

@@ -1,7 +1,7 @@
 import type { ClusterMemberView, ClusterRole } from "@sluice/control-api";
 import { formatTime } from "@sluice/protocol";
-import type { Member, MemberFacts } from "./membership/member.js";
-import type { LeaseHolder } from "./ownership/lease.js";
+import type { Member, MemberFacts } from "../membership/member.js";
+import type { LeaseHolder } from "../ownership/lease.js";
 
 export const ROLES: Readonly<Record<MemberFacts["role"], ClusterRole>> = {
   following: "follower",
