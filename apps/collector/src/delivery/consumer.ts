@@ -351,13 +351,14 @@ export class Consumer {
     this.#storeRetry.failed(again);
   }
 
-  #stored(settlement: Settlement): void {
+  #stored(settlement: Settlement, leftOut: readonly Offset[]): void {
     const { cursor, outcomes, retries } = settlement;
     this.#storeRetry.succeeded();
     this.#storedCursor = cursor;
     this.#settleTraces.stored(settlement);
     for (const { offset } of outcomes) this.#retries.ended(offset);
     for (const retry of retries) this.#retries.put(retry);
+    for (const offset of leftOut) this.#retries.leftOut(offset);
     this.#users.stored(settlement);
     this.#pump();
   }

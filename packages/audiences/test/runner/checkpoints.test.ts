@@ -15,6 +15,7 @@ async function openCheckpoints() {
       open: async () => ({ cursor: at(5), settledAhead: [], retries: 0 }),
       settle: async (_id, { cursor }) => {
         reported.push(cursor);
+        return [];
       },
     } as Pick<Store["consumers"], "open" | "settle"> as Store["consumers"],
     clock,

@@ -1,6 +1,13 @@
 import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Offset } from "../message/offset.js";
-import type { Consumers, Delivery, DeliveryQuery, DeliveryTally, FinalState } from "../ports/consumers.js";
+import type {
+  Consumers,
+  Delivery,
+  DeliveryQuery,
+  DeliveryTally,
+  FinalState,
+  Settlement,
+} from "../ports/consumers.js";
 import { StoreError } from "../ports/errors.js";
 import type { Page, PageRequest } from "../ports/page.js";
 import { carryOver } from "../rules/carry-over.js";
@@ -26,6 +33,8 @@ export interface MemoryConsumers extends Consumers {
 
 export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): MemoryConsumers {
   const consumers = new Map<string, MemoryConsumer>();
+  /** Attempts at them may be under way. */
+  const purged = new Set<Offset>();
   /** The last known reading of the clock that the times of retries refer to. */
   let lastMs = clock.monotonic();
 
@@ -45,6 +54,8 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
 
   const retries: Pick<Consumers, "resumeRetries" | "lease" | "nextDueMs" | "requeue" | "retryNow"> = {
     async resumeRetries(nowMs) {
+      // What an earlier process had under way cannot arrive any more.
+      purged.clear();
       const shift = carryOver(lastMs, nowMs);
       lastMs = nowMs;
       for (const consumer of consumers.values()) consumer.resume(shift);
@@ -78,15 +89,11 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
 
     async settle(consumerId, settlement) {
       const consumer = get(consumerId);
-      if (settlement.cursor > consumer.cursor) consumer.cursor = settlement.cursor;
-      for (const attempt of settlement.attempts) consumer.addAttempt(attempt);
-      for (const outcome of settlement.outcomes) {
-        consumer.putOutcome(outcome);
-        const sourceId = log.sourceOf(outcome.offset);
-        if (sourceId !== undefined) usage.settled(sourceId, outcome.atMs, outcome.state);
-      }
-      await putRetries(consumerId, settlement.retries);
+      lastMs = clock.monotonic();
+      settleAt(consumer, settlement, { log, usage, purged });
+      for (const retry of settlement.retries) if (!purged.has(retry.offset)) consumer.putRetry(retry, lastMs);
       for (const { offset, lane } of settlement.lanes ?? []) consumer.setLane(offset, lane);
+      return settlement.retries.map(({ offset }) => offset).filter((offset) => purged.has(offset));
     },
 
     async backlog(consumerId, after) {
@@ -103,10 +110,32 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
         consumers.set(id, new MemoryConsumer(id, Math.max(cursor, log.head()) as Offset));
     },
 
-    purge: (offsets) => purgeAt(consumers.values(), offsets),
+    purge(offsets) {
+      for (const offset of offsets) purged.add(offset);
+      return purgeAt(consumers.values(), offsets);
+    },
     isSettledAs: (offset, state) =>
       [...consumers.values()].some((consumer) => consumer.delivery(offset, clock)?.state === state),
   };
+}
+
+/** Stores everything of a settlement but the retries. */
+function settleAt(
+  consumer: MemoryConsumer,
+  { cursor, attempts, outcomes }: Settlement,
+  {
+    log,
+    usage,
+    purged,
+  }: Pick<MemoryConsumersOptions, "log" | "usage"> & { readonly purged: ReadonlySet<Offset> },
+): void {
+  if (cursor > consumer.cursor) consumer.cursor = cursor;
+  for (const attempt of attempts) if (!purged.has(attempt.offset)) consumer.addAttempt(attempt);
+  for (const outcome of outcomes) {
+    consumer.putOutcome(outcome);
+    const sourceId = log.sourceOf(outcome.offset);
+    if (sourceId !== undefined) usage.settled(sourceId, outcome.atMs, outcome.state);
+  }
 }
 
 function laneQueries(

@@ -178,8 +178,11 @@ export interface Consumers {
   resumeRetries(nowMs: number): Promise<void>;
   /** Resolves with the consumer's state. A consumer that does not exist is created, with its cursor at `startAfter`. */
   open(consumerId: string, startAfter: Offset): Promise<ConsumerState>;
-  /** Stores a settlement. Resolves when it is synced to disk. */
-  settle(consumerId: string, settlement: Settlement): Promise<void>;
+  /**
+   * Stores a settlement. Resolves when it is synced to disk, with the retries that were left out: their messages were removed while they
+   * were sent.
+   */
+  settle(consumerId: string, settlement: Settlement): Promise<readonly Offset[]>;
   /**
    * Resolves with retries that are due, earliest first, at most `limit`. They are leased until `leaseUntilMs`: no other call returns
    * them before, unless they are stored again. Both times are monotonic readings. A lease ends with the process.

@@ -197,6 +197,31 @@ export function purgingContract(name: string, open: OpenStore): void {
       ]);
     });
 
+    it("stores neither attempt nor retry of a message that was removed while it was sent, and says so", async () => {
+      const { store } = await openStore();
+      await store.log.append(batchOf([track("a", "ann"), track("b", "bob")]));
+      const [ann, bob] = (await store.log.read(BEFORE_FIRST, EVERYTHING)).flatMap(decodeBatch);
+      if (ann === undefined || bob === undefined) throw new Error("two messages were appended");
+      await store.consumers.open("dst", BEFORE_FIRST);
+      await store.purge({ userId: "ann" });
+      const times = { firstAttemptAtMs: RECEIVED_AT_MS, dueAtMs: RECEIVED_AT_MS + 1_000 };
+      const more = { rounds: 1, reason: "http_500", doneUrls: [], replay: false };
+      const leftOut = await store.consumers.settle("dst", {
+        cursor: bob.offset,
+        outcomes: [],
+        retries: [ann, bob].map(({ offset }) => ({ offset, ...times, ...more })),
+        attempts: [
+          {
+            ...{ offset: ann.offset, attempt: 1, atMs: RECEIVED_AT_MS, url: "https://example.com/" },
+            ...{ status: 500, latencyMs: 3, response: "no: secret of ann" },
+          },
+        ],
+      });
+      expect(leftOut).toEqual([ann.offset]);
+      expect(await store.consumers.backlog("dst")).toEqual({ behind: 0, retries: 1 });
+      expect(JSON.stringify(await store.consumers.attemptsOf("dst", ann.offset))).not.toContain("secret");
+    });
+
     it("leaves the texts of other users' attempts, even if they are equal or contain the user's words", async () => {
       const { store } = await openStore();
       await store.log.append(batchOf([track("a", "json"), track("b", "bob"), track("c", "json")]));

@@ -37,7 +37,11 @@ export function storeContract(name: string, open: OpenStore): void {
       for (const [i, messageId] of ids.entries()) {
         await store.log.append(batchOf([{ messageId, userId: `u${i % 2}`, event: i % 3 ? "A" : "B" }]));
       }
-      const settle = (consumerId: string, cursor: number, outcomes: [number, FinalState][]): Promise<void> =>
+      const settle = (
+        consumerId: string,
+        cursor: number,
+        outcomes: [number, FinalState][],
+      ): Promise<unknown> =>
         store.consumers.settle(consumerId, {
           cursor: cursor as Offset,
           outcomes: outcomes.map(([offset, state]) => ({

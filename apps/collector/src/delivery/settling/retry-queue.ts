@@ -188,6 +188,12 @@ export class RetryQueue {
     this.#noteDue(dueAtMs);
   }
 
+  /** A retry was not stored, although it counts as waiting, because its message was removed. Call it after `put`. */
+  leftOut(offset: Offset): void {
+    this.#held.delete(offset);
+    this.#waiting = Math.max(0, this.#waiting - 1);
+  }
+
   #noteDue(dueAtMs: number): void {
     if (this.#asking) this.#putWhileAskingMs = earlier(this.#putWhileAskingMs, dueAtMs);
     else this.#nextDueMs = earlier(this.#nextDueMs, dueAtMs);

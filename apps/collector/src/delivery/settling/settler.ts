@@ -7,7 +7,8 @@ export interface SettlerOptions {
   readonly clock: Clock;
   /** The current cursor. Read when a settlement is built. */
   readonly cursor: () => Offset;
-  readonly onStored: (settlement: Settlement) => void;
+  /** `leftOut`: as `settle` of the store says. */
+  readonly onStored: (settlement: Settlement, leftOut: readonly Offset[]) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -86,8 +87,9 @@ export function settler(options: SettlerOptions): Settler {
   const store = async (): Promise<void> => {
     if (!unstored.isEmpty) {
       const settlement = unstored.take(options.cursor());
+      let leftOut: readonly Offset[];
       try {
-        await options.consumers.settle(options.consumerId, settlement);
+        leftOut = await options.consumers.settle(options.consumerId, settlement);
       } catch (failure) {
         unstored.putBack(settlement);
         if (state.kind === "stopped") return;
@@ -97,7 +99,7 @@ export function settler(options: SettlerOptions): Settler {
         return;
       }
       storedAtMs = clock.monotonic();
-      onStored(settlement);
+      onStored(settlement, leftOut);
     }
     setState({ kind: "idle" });
     if (!unstored.isEmpty) changed();

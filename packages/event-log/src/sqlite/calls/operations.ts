@@ -121,7 +121,7 @@ export interface FindAnswer {
 export interface ConsumerOperations {
   resumeRetries: { request: { nowMs: number }; answer: undefined };
   openConsumer: { request: { consumerId: string; startAfter: number }; answer: ConsumerState };
-  settle: { request: SettleRequest; answer: undefined };
+  settle: { request: SettleRequest; answer: readonly Offset[] | undefined };
   requeue: { request: { consumerId: string; retries: readonly Retry[]; nowMs: number }; answer: undefined };
   retryNow: { request: RetryNowRequest; answer: readonly Offset[] };
   removeConsumer: { request: { consumerId: string }; answer: undefined };

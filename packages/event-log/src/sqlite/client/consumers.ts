@@ -17,7 +17,8 @@ export function sqliteConsumers(connection: () => StoreConnection, clock: Clock)
 
     async settle(consumerId, settlement) {
       const request = encodeSettlement(consumerId, settlement, clock.monotonic());
-      await connection().ask("settle", request, [request.outcomes.buffer, request.attempts.buffer]);
+      const buffers = [request.outcomes.buffer, request.attempts.buffer];
+      return (await connection().ask("settle", request, buffers)) ?? [];
     },
 
     lease: async (consumerId, nowMs, untilMs, limit, storedUntilMs) =>

@@ -177,8 +177,11 @@ export class ConsumerTables {
     return sources;
   }
 
-  /** `sources`: the answer of `sourcesOf`. Within a transaction. */
-  settle(request: SettleRequest, sources: readonly (number | undefined)[]): void {
+  /**
+   * `sources`: the answer of `sourcesOf`. Within a transaction. Returns the retries that were left out, because their messages were purged;
+   * undefined: none.
+   */
+  settle(request: SettleRequest, sources: readonly (number | undefined)[]): Offset[] | undefined {
     const consumer = this.get(request.consumerId);
     if (request.cursor > consumer.cursor) {
       consumer.cursor = request.cursor;
@@ -186,14 +189,17 @@ export class ConsumerTables {
     }
     this.#addAttempts(consumer, request);
     this.#addOutcomes(consumer, request);
+    let leftOut: Offset[] | undefined;
     for (const retry of request.retries) {
       if (!this.#purged.has(retry.offset)) consumer.retries.put(retry, request.nowMs);
+      else leftOut = [...(leftOut ?? []), retry.offset];
     }
     for (const { offset, lane } of request.lanes ?? []) consumer.retries.setLane(offset, lane);
     for (const chunk of [consumer.outcomes, consumer.attempts]) {
       if (chunk.isChanged) this.chunks.write(consumer.no, chunk);
     }
     this.#count(request, sources);
+    return leftOut;
   }
 
   /** Whether a message is so far behind the cursor that its outcome and attempts get their own rows. */

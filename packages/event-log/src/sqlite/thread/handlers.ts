@@ -115,10 +115,7 @@ export function handlers(tables: Tables): Handlers {
       return undefined;
     },
     openConsumer: (request, ahead) => consumers.open(request, ahead),
-    settle: (request, sources) => {
-      consumers.settle(request, sources);
-      return undefined;
-    },
+    settle: (request, sources) => consumers.settle(request, sources),
     requeue: ({ consumerId, retries, nowMs }) => {
       const consumer = consumers.get(consumerId);
       for (const retry of retries) consumer.retries.put(retry, nowMs);
