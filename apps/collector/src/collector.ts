@@ -23,6 +23,7 @@ import { activityEndpoint } from "./admin/collector/activity-endpoint.js";
 import { clusterEndpoints } from "./admin/collector/cluster-endpoints.js";
 import { destinationRatesEndpoint, ratesEndpoint } from "./admin/collector/collector-endpoints.js";
 import { guardMetrics } from "./admin/collector/guard-metrics.js";
+import { problemsEndpoint } from "./admin/collector/problems-endpoint.js";
 import { filesInFolder, findDashboard } from "./admin/dashboard/dashboard-files.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { audienceSizesEndpoint } from "./admin/definitions/audience-sizes-endpoint.js";
@@ -54,6 +55,7 @@ import { checkPort, startServer } from "./http/server.js";
 import { type IngestRoutesOptions, ingestRoutes } from "./ingest/routes.js";
 import { rateOf } from "./ingest/sources/rate-limit.js";
 import { openSourceDirectory, type SourceDirectory } from "./ingest/sources/source-directory.js";
+import { type WrongKeys, wrongKeys } from "./ingest/wrong-keys.js";
 import type { ChannelDeps } from "./notifications/channels/webhook-channel.js";
 import { lowBelowBytes } from "./notifications/incidents/disk-low.js";
 import { diskSpace, type Notifications, startNotifications } from "./notifications/start-notifications.js";
@@ -106,6 +108,7 @@ interface Shared {
   readonly live: LiveEvents;
   readonly counts: DeliveryCounts;
   readonly budget: BufferBudget;
+  readonly wrongKeys: WrongKeys;
   readonly region: Region | undefined;
   readonly publicUrl: string | undefined;
   readonly startedAtMs: number;
@@ -124,6 +127,7 @@ function sharedParts(options: CollectorOptions): Shared {
     live: liveEvents(),
     counts: deliveryCounts(),
     budget: bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes, clock),
+    wrongKeys: wrongKeys(clock),
     region,
     publicUrl: options.publicUrl ?? (region === undefined ? undefined : options.regionUrls?.[region]),
     startedAtMs: clock.now(),
@@ -560,6 +564,7 @@ function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
         ratesEndpoint(rates),
         destinationRatesEndpoint(parts.destinationRates),
         activityEndpoint(parts.activity),
+        problemsEndpoint(parts),
         ...notificationEndpoints(notifications),
         ...definitionEndpoints(audiences),
         audienceSizesEndpoint(parts.sizes),
@@ -585,6 +590,8 @@ function clientRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       health: () => store.health(),
       budget: parts.budget,
       metrics,
+      clock: parts.clock,
+      readDisk: parts.readDisk,
       ...defined({ cluster: options.cluster }),
     }),
     ...ingestRoutes({

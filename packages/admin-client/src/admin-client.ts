@@ -190,6 +190,7 @@ export function adminClient(options: AdminClientOptions) {
     info: () => call("GET /info", {}),
     /** What each source sent and each destination received in the last hour. */
     activity: () => call("GET /activity", {}),
+    problems: () => call("GET /problems", {}),
     health: () => call("GET /health", {}),
     /** What was accepted, delivered and failed recently. Default: `1h`. */
     rates: (span?: RateSpan) => call("GET /rates", { query: { span } }),

@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "./endpoint.js";
-import { oneOf, type Shape } from "./shape.js";
+import { DiskView, StorageView } from "./resources/collector.js";
+import { IncidentView } from "./resources/notifications.js";
+import { described, oneOf, type Shape } from "./shape.js";
 
 export const DestinationHealthView = oneOf(
   [
@@ -113,7 +115,55 @@ export const ActivityView = Type.Object({
 });
 export type ActivityView = Shape<typeof ActivityView>;
 
+export const ProblemsView = Type.Object({
+  storage: StorageView,
+  disk: Type.Optional(
+    described(
+      Type.Object({ ...DiskView.properties, isLow: Type.Boolean() }),
+      "The disk with the data folder. Absent: the collector cannot read its free space",
+    ),
+  ),
+  overMs: Type.Integer({
+    description: "What `refusedRequests` covers: an hour, or the time since the collector's start",
+  }),
+  refusedRequests: Type.Array(
+    Type.Object({
+      code: Type.String({ description: "The code of the error that the clients got" }),
+      status: Type.Integer({ description: "The status that goes with it, such as 401, 413, 429 or 503" }),
+      requests: Type.Integer({ description: "In `overMs`" }),
+      lastAt: Type.Optional(Type.String()),
+    }),
+    { description: "Requests to send messages that were refused whole, the most frequent code first" },
+  ),
+  wrongKeys: Type.Array(
+    Type.Object({
+      keyPrefix: Type.Optional(
+        Type.String({ description: "How the unknown write key begins. Absent: the request named none" }),
+      ),
+      address: Type.String({
+        description: "Where it was sent from: an IPv4 address, or the /64 block of an IPv6 address",
+      }),
+      client: Type.Optional(Type.String({ description: "The `User-Agent`, which names the library" })),
+      requests: Type.Integer({ description: "Since `firstAt`" }),
+      firstAt: Type.String(),
+      lastAt: Type.String(),
+    }),
+    {
+      description:
+        "Who sent with an unknown write key since the collector's start, the latest 100 of them, latest first",
+    },
+  ),
+  incidents: Type.Array(IncidentView, { description: "Those that are open, newest first" }),
+});
+export type ProblemsView = Shape<typeof ProblemsView>;
+
 export const healthEndpoints = {
+  "GET /problems": {
+    name: "collector.problems",
+    summary: "Get what is wrong now: storage, disk, refused requests, unknown write keys, and open incidents",
+    access: "read",
+    answer: { status: 200, description: "The problems", schema: ProblemsView },
+  },
   "GET /activity": {
     name: "collector.activity",
     summary: "Count what each source sent and each destination received in the last hour",

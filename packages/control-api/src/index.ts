@@ -14,6 +14,7 @@ export type {
   DestinationHealthView,
   DestinationStatusView,
   HealthSummaryView,
+  ProblemsView,
   UrlHealthView,
 } from "./health.js";
 export { HEALTH_WORDS, type HealthLevel, type HealthWords } from "./health-words.js";

@@ -54,6 +54,7 @@ export async function openNodeFront(
     health: () => ({ kind: "ready" }),
     budget: bufferBudget(limits.maxBufferedBytes, clock),
     metrics,
+    clock,
     cluster: {
       health: () => {
         const health = standing.state?.health() ?? { kind: "unavailable", reason: standing.reason };

@@ -1,3 +1,4 @@
+import type { Clock } from "@sluice/resilience";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import type { BufferBudget } from "./body/buffer-budget.js";
 import type { Route } from "./routing/route.js";
@@ -16,34 +17,40 @@ export interface HealthRoutesOptions {
   readonly health: () => Health;
   readonly budget: BufferBudget;
   readonly metrics: Metrics;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Default: the free space is not known. */
+  readonly readDisk?: () => Promise<{ readonly freeBytes: number }>;
   readonly cluster?: ClusterReadiness;
 }
 
 /** Above this share of the memory for bodies the collector is not ready, so that load balancers send requests elsewhere. */
 const BUSY_SHARE = 0.8;
+/** Once it is not ready, the share must fall below this one, so that it does not change with every request. */
+const CALM_SHARE = 0.6;
+/** After a failed write the collector is not ready until none has failed for this long: a full disk often takes a small write. */
+const STEADY_MS = 10_000;
+/** And until so much space is free. */
+const ROOM_BYTES = 64 * 1_024 * 1_024;
 
 export type Readiness = { readonly kind: "ready" } | { readonly kind: "not ready"; readonly reason: string };
 
-export function readiness(health: Health, bufferedShare: number): Readiness {
-  if (health.kind === "unavailable")
-    return { kind: "not ready", reason: `storage_unavailable: ${health.reason}` };
-  if (bufferedShare > BUSY_SHARE) return { kind: "not ready", reason: "overloaded" };
-  return { kind: "ready" };
-}
-
 /** `/healthz`: the process responds. `/readyz`: it accepts messages. Both need no token. */
-export function healthRoutes({ health, budget, metrics, cluster }: HealthRoutesOptions): Route[] {
-  const bufferedShare = (): number => budget.usedBytes / budget.maxBytes;
-  const whole = (): Readiness => {
-    const own = readiness(health(), bufferedShare());
+export function healthRoutes(options: HealthRoutesOptions): Route[] {
+  const { health, budget, metrics, cluster } = options;
+  const isBusy = busyMemory(budget);
+  const storageFailure = unsteadyStorage(options);
+  const whole = async (): Promise<Readiness> => {
+    const failure = await storageFailure();
+    if (failure !== undefined) return { kind: "not ready", reason: `storage_unavailable: ${failure}` };
+    if (isBusy()) return { kind: "not ready", reason: "overloaded" };
     const ofCluster = cluster?.health();
-    return own.kind === "ready" && ofCluster?.kind === "unavailable"
+    return ofCluster?.kind === "unavailable"
       ? { kind: "not ready", reason: ofCluster.reason }
-      : own;
+      : { kind: "ready" };
   };
-  metrics.gauge("sluice_ready", "1 while the collector accepts requests", () =>
-    whole().kind === "ready" ? 1 : 0,
-  );
+  metrics.gauges("sluice_ready", "1 while the collector accepts requests", [], async () => [
+    [[], (await whole()).kind === "ready" ? 1 : 0],
+  ]);
   metrics.gauge("sluice_store_available", "1 while the store accepts writes", () =>
     health().kind === "ready" ? 1 : 0,
   );
@@ -52,8 +59,8 @@ export function healthRoutes({ health, budget, metrics, cluster }: HealthRoutesO
     {
       path: "/readyz",
       methods: {
-        GET: () => {
-          const now = whole();
+        GET: async () => {
+          const now = await whole();
           const details = cluster?.details();
           return now.kind === "ready"
             ? { status: 200, body: { status: "ready", ...details } }
@@ -66,6 +73,39 @@ export function healthRoutes({ health, budget, metrics, cluster }: HealthRoutesO
       },
     },
   ];
+}
+
+function busyMemory(budget: Pick<BufferBudget, "usedBytes" | "maxBytes">): () => boolean {
+  let wasBusy = false;
+  return () => {
+    wasBusy = budget.usedBytes / budget.maxBytes > (wasBusy ? CALM_SHARE : BUSY_SHARE);
+    return wasBusy;
+  };
+}
+
+/** Why the store counts as not writable, or undefined. Between two questions, refused requests show that a write has failed. */
+function unsteadyStorage({ health, metrics, clock, readDisk }: HealthRoutesOptions) {
+  let failed: { readonly reason: string; readonly atMs: number } | undefined;
+  let refusedBefore = 0;
+  return async (): Promise<string | undefined> => {
+    const refused = await storageRefusals(metrics);
+    const atMs = clock.monotonic();
+    const now = health();
+    if (now.kind === "unavailable") failed = { reason: now.reason, atMs };
+    else if (refused > refusedBefore) failed = { reason: failed?.reason ?? "writes fail now and then", atMs };
+    refusedBefore = refused;
+    if (failed === undefined) return undefined;
+    if (atMs - failed.atMs >= STEADY_MS) {
+      const disk = await readDisk?.().catch(() => undefined);
+      if (disk === undefined || disk.freeBytes >= ROOM_BYTES) failed = undefined;
+    }
+    return failed?.reason;
+  };
+}
+
+async function storageRefusals(metrics: Metrics): Promise<number> {
+  const samples = await metrics.read("sluice_ingest_refused_requests_total");
+  return samples.find(({ labels }) => labels.code === "storage_unavailable")?.value ?? 0;
 }
 
 /** `/metrics`, in Prometheus' text format. It needs no token. */

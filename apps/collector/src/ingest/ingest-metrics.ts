@@ -3,6 +3,15 @@ import type { ErrorCode } from "../errors.js";
 import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/telemetry/metrics.js";
 import type { Refusal } from "./messages/validate-messages.js";
 
+/** Shown from the start, so that rates see the first one: 401, 413, 429 and 503. */
+const EXPECTED_REFUSALS: readonly ErrorCode[] = [
+  "invalid_write_key",
+  "payload_too_large",
+  "rate_limited",
+  "storage_unavailable",
+  "overloaded",
+];
+
 /** The metrics of ingestion. */
 export interface IngestMetrics {
   /** `duplicates`: how many of them had been received before. */
@@ -37,6 +46,7 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
     LATENCY_BUCKETS_SECONDS,
   );
   for (const result of ["accepted", "duplicate", "rejected"]) messages.inc([result], 0);
+  for (const code of EXPECTED_REFUSALS) refused.inc([code], 0);
   let underWay = 0;
   metrics.gauge("sluice_ingest_appends_active", "Batches waiting for the log", () => underWay);
   return {

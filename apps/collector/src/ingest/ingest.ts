@@ -1,8 +1,9 @@
 import type { Store } from "@sluice/event-log";
-import { StorageUnavailable } from "@sluice/event-log";
+import { findWriteKey, StorageUnavailable } from "@sluice/event-log";
 import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
+import { collectorErrorOf } from "../errors.js";
 import type { HttpRequest } from "../http/routing/route.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
@@ -11,18 +12,22 @@ import { answerDeadline } from "./answer-deadline.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { openRequest } from "./messages/open-request.js";
 import { messageReader, type ReadMessages } from "./messages/read-messages.js";
-import { rejectionRecorder } from "./record-rejections.js";
-import { type Credentials, createAuthenticator } from "./sources/authenticator.js";
-import { rateLimiter } from "./sources/rate-limit.js";
+import { type RejectionRecorder, rejectionRecorder } from "./record-rejections.js";
+import { type Authenticator, type Credentials, createAuthenticator } from "./sources/authenticator.js";
+import { type RateLimiter, rateLimiter } from "./sources/rate-limit.js";
 import type { Source, SourceDirectory } from "./sources/source-directory.js";
+import { basicUser } from "./sources/write-key.js";
 import { ingestTracer } from "./trace-ingest.js";
 import { invalidMessage, success } from "./verdict.js";
+import type { WrongKeys } from "./wrong-keys.js";
 
 export interface IngestOptions {
   readonly store: Store;
   readonly sources: SourceDirectory;
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
+  /** Remembers who sends with unknown write keys. Default: nobody does. */
+  readonly wrongKeys?: Pick<WrongKeys, "add"> | undefined;
   readonly live: LiveEvents;
   /** Takes the spans of traced messages. */
   readonly tracing?: Tracing | undefined;
@@ -61,8 +66,8 @@ export interface Ingest {
     readBody: ReadBody,
     writeKey?: string,
   ): Promise<IngestSuccess>;
-  /** The source of a write key, in this region; throws `invalid_write_key` or `wrong_region`. */
-  authenticate(writeKey: string | undefined): Source;
+  /** The source of a request's write key, in this region; throws `invalid_write_key` or `wrong_region`. */
+  authenticate(request: Omit<IngestRequest, "vouch">, writeKey: string | undefined): Source;
 }
 
 export function createIngest(options: IngestOptions): Ingest {
@@ -75,23 +80,11 @@ export function createIngest(options: IngestOptions): Ingest {
 
   const refuses = (source: Source): boolean => sources.planOf(source.id)?.mode === "refuse";
 
-  const credentialsOf = (head: RequestHead): Credentials | undefined =>
-    head.writeKey === undefined
-      ? authenticator.fromHeader(head.authorization)
-      : { writeKey: head.writeKey, source: authenticator.source(head.writeKey) };
-
-  /** Refuses whatever can be refused without the body, so that it is neither held in memory nor parsed. */
-  const checkHead = (head: RequestHead): Credentials | undefined => {
-    try {
-      return credentialsOf(head);
-    } catch (error) {
-      rejections.addRequest(error, undefined, undefined);
-      throw error;
-    }
-  };
+  const refuse = requestRefusal(options, rejections);
 
   const append = batchAppender(options);
   const deadline = answerDeadline(clock, options.answerWithinMs);
+  const checkHead = headCheck({ store, authenticator, deadline, limiter, refuse });
 
   const receive = async (
     request: IngestRequest,
@@ -112,7 +105,7 @@ export function createIngest(options: IngestOptions): Ingest {
       const read = await readMessages(body, kind, refuses(named.source));
       // Keys and limits may have changed meanwhile. From here to the append nothing waits, and a change waits for `release`.
       release = sources.begin();
-      const sender = credentialsOf(head) ?? {
+      const sender = credentialsOf(head, authenticator) ?? {
         writeKey: named.writeKey,
         source: authenticator.source(named.writeKey),
       };
@@ -123,24 +116,81 @@ export function createIngest(options: IngestOptions): Ingest {
       return deadline.within(append(kind, admitted).finally(release));
     } catch (error) {
       release();
-      rejections.addRequest(error, known, body);
-      throw error;
+      return refuse(
+        error,
+        request,
+        known ?? { unknownKey: body && findWriteKey(body, kind === undefined) },
+        body,
+      );
     }
   };
 
   return {
-    authenticate: authenticator.source,
+    authenticate(request, writeKey) {
+      try {
+        return authenticator.source(writeKey);
+      } catch (error) {
+        return refuse(error, request, { unknownKey: writeKey });
+      }
+    },
     async take(request, kind, readBody, writeKey) {
       const head = { authorization: request.headers.authorization, writeKey };
-      const first = checkHead(head);
-      assertWritable(store);
-      deadline.assertAnswering();
-      if (first !== undefined) {
-        limiter.admit(first.source, 0);
-        request.vouch();
-      }
+      const first = checkHead(request, head);
+      if (first !== undefined) request.vouch();
       return receive(request, kind, readBody, head, first);
     },
+  };
+}
+
+interface HeadCheckParts {
+  readonly store: Pick<Store, "health">;
+  readonly authenticator: Authenticator;
+  readonly deadline: Pick<ReturnType<typeof answerDeadline>, "assertAnswering">;
+  readonly limiter: RateLimiter;
+  readonly refuse: ReturnType<typeof requestRefusal>;
+}
+
+/** Refuses whatever can be refused without the body, so that it is neither held in memory nor parsed. */
+function headCheck({ store, authenticator, deadline, limiter, refuse }: HeadCheckParts) {
+  return (request: IngestRequest, head: RequestHead): Credentials | undefined => {
+    let first: Credentials | undefined;
+    try {
+      first = credentialsOf(head, authenticator);
+      assertWritable(store);
+      deadline.assertAnswering();
+      if (first !== undefined) limiter.admit(first.source, 0);
+      return first;
+    } catch (error) {
+      return refuse(error, request, first ?? { unknownKey: head.writeKey ?? basicUser(head.authorization) });
+    }
+  };
+}
+
+function credentialsOf(head: RequestHead, authenticator: Authenticator): Credentials | undefined {
+  return head.writeKey === undefined
+    ? authenticator.fromHeader(head.authorization)
+    : { writeKey: head.writeKey, source: authenticator.source(head.writeKey) };
+}
+
+/** Counts a request that is refused whole. What is known of its sender decides where it is shown. */
+function requestRefusal(
+  { wrongKeys }: Pick<IngestOptions, "wrongKeys">,
+  rejections: Pick<RejectionRecorder, "addRequest">,
+) {
+  return (
+    error: unknown,
+    { headers, remoteAddress }: Omit<IngestRequest, "vouch">,
+    sender: Credentials | { readonly unknownKey: string | undefined },
+    body?: Uint8Array,
+  ): never => {
+    rejections.addRequest(error, "source" in sender ? sender : undefined, body);
+    if ("unknownKey" in sender && collectorErrorOf(error).code === "invalid_write_key")
+      wrongKeys?.add({
+        writeKey: sender.unknownKey,
+        address: remoteAddress,
+        client: headers["user-agent"],
+      });
+    throw error;
   };
 }
 

@@ -15,6 +15,7 @@ import { ingestMetrics } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
 import { rudderstackRoutes } from "./rudderstack-routes.js";
 import type { SourceDirectory } from "./sources/source-directory.js";
+import type { WrongKeys } from "./wrong-keys.js";
 
 export interface IngestRoutesOptions {
   readonly store: Store;
@@ -23,6 +24,8 @@ export interface IngestRoutesOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly live: LiveEvents;
+  /** Remembers who sends with unknown write keys. */
+  readonly wrongKeys?: Pick<WrongKeys, "add">;
   /** Takes the spans of traced messages. */
   readonly tracing?: Tracing | undefined;
   /** Default: nobody is suppressed. */
@@ -78,7 +81,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
   const { publicUrl } = options;
   const settings: Handler = async (request) => {
     const writeKey = request.params.writeKey ?? "";
-    ingest.authenticate(writeKey);
+    ingest.authenticate(request, writeKey);
     return {
       status: 200,
       // A URL from one client's headers must not reach other clients through a shared cache.

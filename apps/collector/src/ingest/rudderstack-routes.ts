@@ -18,6 +18,7 @@ export function rudderstackRoutes(ingest: Ingest): Route[] {
   /** Browsers name the write key in the query, mobile SDKs in the header only. */
   const config: Handler = (request) => {
     const source = ingest.authenticate(
+      request,
       request.query.get("writeKey") || basicUser(request.headers.authorization),
     );
     return {

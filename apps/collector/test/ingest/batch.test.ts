@@ -1,3 +1,4 @@
+import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { basic, type IngestServer, SOURCE_ID, startIngestServer, WRITE_KEY } from "./ingest-server.js";
 
@@ -91,17 +92,36 @@ test("a message without an id gets one, and keeps it", async () => {
 });
 
 test("a store that cannot write is a 503 with Retry-After, and nothing is kept", async () => {
+  await server.close();
+  const clock = manualClock();
+  let freeBytes = 0;
+  server = await startIngestServer({ clock, readDisk: async () => ({ freeBytes }) });
+  const isReady = async () => (await fetch(`${server.url}/readyz`)).status === 200;
   server.store.breakDown("no space left on device");
   const answer = await server.post("/v1/batch", { batch: [track("m1")] });
   expect(answer).toMatchObject({ status: 503, body: { success: false, code: "storage_unavailable" } });
   expect(answer.headers.get("retry-after")).toBe("1");
-  expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
   server.store.repair();
+  // The failure was between two questions.
+  const unready = await fetch(`${server.url}/readyz`);
+  expect([unready.status, await unready.json()]).toEqual([
+    503,
+    { status: "not ready", reason: expect.stringContaining("storage_unavailable") },
+  ]);
+  await clock.advance(9_999);
+  expect(await isReady()).toBe(false);
+  await clock.advance(1);
+  expect(await isReady()).toBe(false);
+  freeBytes = 1e9;
+  expect(await isReady()).toBe(true);
+  expect(await server.metrics.render()).toContain(
+    'sluice_ingest_refused_requests_total{code="storage_unavailable"} 1',
+  );
   expect((await server.post("/v1/batch", { batch: [track("m1")] })).body).toEqual({
     success: true,
     accepted: 1,
   });
-  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  expect(await isReady()).toBe(true);
 });
 
 test.each<[name: string, headers: Record<string, string>, body: object, status: number]>([

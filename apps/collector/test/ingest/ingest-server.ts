@@ -47,6 +47,7 @@ export interface IngestServerOptions<S extends Store> {
   readonly store?: S;
   readonly clock?: Clock;
   readonly limits?: Partial<HttpLimits>;
+  readonly readDisk?: () => Promise<{ readonly freeBytes: number }>;
   readonly region?: Region;
   readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
   readonly messagesPerSecond?: number | "auto";
@@ -105,7 +106,11 @@ export async function startIngestServer<S extends Store = MemoryStore>(
           ? {}
           : { limits: { messagesPerSecond: options.messagesPerSecond } }),
       }),
-      ...healthRoutes({ health: () => store.health(), budget, metrics }),
+      ...healthRoutes({
+        health: () => store.health(),
+        ...{ budget, metrics, clock },
+        ...(options.readDisk === undefined ? {} : { readDisk: options.readDisk }),
+      }),
       metricsRoute(metrics),
     ],
   });

@@ -31,6 +31,20 @@ describe("doctor", () => {
     expect(disk.message).toMatch(/ GB free on the collector's disk$/);
   });
 
+  it("names refused requests and who sent them", async () => {
+    const url = (await json(["doctor"])).url;
+    const headers = { authorization: `Basic ${btoa("wk_mistyped_0123456789:")}`, "user-agent": "lib/1" };
+    for (let n = 0; n < 19; n++) await fetch(`${url}/v1/track`, { method: "POST", headers, body: "{}" });
+    const { checks } = await json(["doctor"]);
+    expect(checks).toContainEqual({
+      ...{ name: "refused", result: "warning" },
+      message: expect.stringMatching(
+        /^19 requests refused with 401 invalid_write_key in the last 1m, last at/,
+      ),
+      hint: "19 with wk_misty… from 127.0.0.1 (lib/1)",
+    });
+  });
+
   it("finds a wrong token, a wrong key and a closed port", async () => {
     const { checks } = await json(["doctor", "--token", "wrong", "--write-key", "wrong"], 6);
     expect(results(checks)).toMatchObject({ token: "problem", "write key": "problem" });

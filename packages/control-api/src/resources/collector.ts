@@ -58,6 +58,11 @@ export const DiskView = Type.Object({
 });
 export type DiskView = Shape<typeof DiskView>;
 
+export const StorageView = Type.Union([
+  Type.Object({ kind: Type.Literal("ready") }),
+  Type.Object({ kind: Type.Literal("unavailable"), reason: Type.String(), since: Type.String() }),
+]);
+
 export const CollectorInfo = Type.Object({
   version: Type.String(),
   mode: oneOf(["dev", "production"]),
@@ -68,10 +73,7 @@ export const CollectorInfo = Type.Object({
   node: Type.String(),
   startedAt: Type.String(),
   now: Type.String({ description: "The collector's clock" }),
-  storage: Type.Union([
-    Type.Object({ kind: Type.Literal("ready") }),
-    Type.Object({ kind: Type.Literal("unavailable"), reason: Type.String(), since: Type.String() }),
-  ]),
+  storage: StorageView,
   disk: Type.Optional(
     described(DiskView, "The disk with the data folder. Absent: the collector cannot read its free space"),
   ),

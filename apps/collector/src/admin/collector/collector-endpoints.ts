@@ -1,5 +1,5 @@
-import type { DiskView } from "@sluice/control-api";
-import { DOCUMENT_KINDS } from "@sluice/event-log";
+import type { CollectorInfo, DiskView } from "@sluice/control-api";
+import { DOCUMENT_KINDS, type Store } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
@@ -24,7 +24,6 @@ export const collectorEndpoints: readonly Endpoint[] = [
   endpoint("GET /info", async ({ token }, context) => {
     const { store, clock, mode, publicUrl, region, startedAtMs, version, limits, cluster, readDisk } =
       context;
-    const health = store.health();
     const body = withoutUndefined({
       version,
       mode,
@@ -33,10 +32,7 @@ export const collectorEndpoints: readonly Endpoint[] = [
       node: process.versions.node,
       startedAt: formatTime(startedAtMs),
       now: formatTime(clock.now()),
-      storage:
-        health.kind === "ready"
-          ? health
-          : { kind: health.kind, reason: health.reason, since: formatTime(health.sinceMs) },
+      storage: storageView(store),
       disk: await readDisk().then(diskView, () => undefined),
       limits,
       cluster: cluster === undefined ? undefined : { name: cluster.name, node: cluster.node },
@@ -58,8 +54,14 @@ export const collectorEndpoints: readonly Endpoint[] = [
   }),
 ];
 
-function diskView({ freeBytes, totalBytes }: DiskSpace): DiskView {
+export function diskView({ freeBytes, totalBytes }: DiskSpace): DiskView {
   return { freeBytes, totalBytes, lowBelowBytes: Math.round(lowBelowBytes(totalBytes)) };
+}
+
+export function storageView(store: Pick<Store, "health">): CollectorInfo["storage"] {
+  const health = store.health();
+  if (health.kind === "ready") return health;
+  return { kind: health.kind, reason: health.reason, since: formatTime(health.sinceMs) };
 }
 
 export function ratesEndpoint(history: Pick<RateHistory, "read">): Endpoint {

@@ -22,15 +22,26 @@ export interface DestinationActivity {
   readonly lastMs: number | undefined;
 }
 
+/** Requests that were refused whole, by code of the error. */
+export interface RefusedActivity {
+  readonly code: string;
+  readonly requests: number;
+  readonly lastMs: number | undefined;
+}
+
 /** What each source sent and each destination received in the last hour, or since the start if that is shorter. */
 export interface Activity {
   read(): Promise<{
     readonly overMs: number;
     source(id: string): SourceActivity;
     destination(id: string): DestinationActivity;
+    /** The codes of which there were any, the most first. */
+    readonly refused: readonly RefusedActivity[];
   }>;
   close(): Promise<void>;
 }
+
+const REFUSED = "refused ";
 
 /** Counters by name of the thing and what it counts: `accepted src_1`. */
 type Counts = ReadonlyMap<string, number>;
@@ -78,6 +89,14 @@ export async function startActivity(metrics: Pick<Metrics, "read">, clock: Clock
           retried: grown(`retried ${id}`),
           lastMs: lastMs.get(`delivered ${id}`),
         }),
+        refused: [...now.counts.keys()]
+          .filter((name) => name.startsWith(REFUSED) && grown(name) > 0)
+          .map((name) => ({
+            code: name.slice(REFUSED.length),
+            requests: grown(name),
+            lastMs: lastMs.get(name),
+          }))
+          .sort((a, b) => b.requests - a.requests),
       };
     },
     async close() {
@@ -100,12 +119,14 @@ export function keptSnapshots<S extends { readonly monotonicMs: number }>(
 }
 
 async function readCounts(metrics: Pick<Metrics, "read">): Promise<Counts> {
-  const [messages, deliveries, retries] = await Promise.all([
+  const [messages, deliveries, retries, refused] = await Promise.all([
     metrics.read("sluice_source_messages_total"),
     metrics.read("sluice_deliveries_total"),
     metrics.read("sluice_delivery_retries_total"),
+    metrics.read("sluice_ingest_refused_requests_total"),
   ]);
   return new Map([
+    ...refused.map(({ labels, value }) => [`${REFUSED}${labels.code}`, value] as const),
     ...messages.map(({ labels, value }) => [`accepted ${labels.source}`, value] as const),
     ...retries.map(({ labels, value }) => [`retried ${labels.destination}`, value] as const),
     ...deliveries.map(({ labels, value }) => [`${labels.state} ${labels.destination}`, value] as const),

@@ -6,43 +6,53 @@ import type { Check } from "./check.js";
 
 const TIMEOUT_MS = 5_000;
 
+/** A collector that is not ready still says why. */
+export type AddressCheck = { readonly check: Check; readonly responds: boolean };
+
 /** Checks that a collector responds at the address. */
-export async function checkAddress(url: string): Promise<Check> {
+export async function checkAddress(url: string): Promise<AddressCheck> {
   const name = "address";
   const { hostname, port, protocol } = new URL(url);
   const portNumber = Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
   const failure = await tryToConnect(hostname.replace(/^\[|\]$/g, ""), portNumber);
   if (failure !== undefined)
     return {
-      name,
-      result: "problem",
-      message: `${url} cannot be reached: ${failure}`,
-      hint:
-        failure === "ECONNREFUSED"
-          ? "No process listens there. Start a collector with `npx sluice dev`, or give another address with --url"
-          : "Check the name, the network and any firewalls in between",
+      check: {
+        name,
+        result: "problem",
+        message: `${url} cannot be reached: ${failure}`,
+        hint:
+          failure === "ECONNREFUSED"
+            ? "No process listens there. Start a collector with `npx sluice dev`, or give another address with --url"
+            : "Check the name, the network and any firewalls in between",
+      },
+      responds: false,
     };
   try {
     const response = await fetch(`${url}/readyz`, {
       signal: AbortSignal.timeout(TIMEOUT_MS),
       redirect: "manual",
     });
-    if (response.ok) return { name, result: "ok", message: `${url} is ready` };
+    if (response.ok) return { check: { name, result: "ok", message: `${url} is ready` }, responds: true };
+    const responds = response.status === 503;
+    const { reason } = (await response.json().catch(() => ({}))) as { reason?: unknown };
+    const why = typeof reason === "string" ? `: ${reason}` : "";
     return {
-      name,
-      result: "problem",
-      message: `${url} responds with ${response.status} at /readyz`,
-      hint:
-        response.status === 503
-          ? "The collector is running but accepts no messages: see its log"
+      check: {
+        name,
+        result: "problem",
+        message: `${url} responds with ${response.status} at /readyz${why}`,
+        hint: responds
+          ? "The collector is running but should get no messages now"
           : "Check that it is a Sluice collector",
+      },
+      responds,
     };
   } catch (error) {
+    const message = `${url} does not respond to HTTP requests: ${String(error)}`;
     return {
-      name,
-      result: "problem",
-      message: `${url} does not respond to HTTP requests: ${String(error)}`,
-      hint: "Check that it is a Sluice collector",
+      check: { name, result: "problem", message, hint: "Check that it is a Sluice collector" },
+      responds: false,
     };
   }
 }

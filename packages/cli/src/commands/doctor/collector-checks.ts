@@ -12,6 +12,7 @@ import { bytesText } from "../run/backup-text.js";
 import type { Check } from "./check.js";
 import { checkDestinations } from "./destination-checks.js";
 import { checkFreeSpace } from "./machine-checks.js";
+import { checkProblems } from "./problem-checks.js";
 
 /** The checks that ask the control API: token, version, clock, storage, audiences and destinations. */
 export async function checkCollector(options: ConnectionOptions, url: string, io: Io): Promise<Check[]> {
@@ -33,6 +34,7 @@ export async function checkCollector(options: ConnectionOptions, url: string, io
       checkClock(Date.parse(info.now), sentMs, receivedMs),
       checkStorage(info.storage),
       ...checkDisk(info.disk),
+      ...checkProblems(await client.problems()),
       checkLimits(info.limits),
       checkAudiences(await client.audiences.engine()),
       ...(await checkDestinations(client)),

@@ -29,7 +29,7 @@ export function doctorCommand(io: Io): Command {
   const command = withConnection(
     newCommand(
       "doctor",
-      "check for problems: Node.js, data folder, disk, addresses, proxy, token, write key, clock, audiences, destinations",
+      "check for problems: Node.js, data folder, disk, addresses, proxy, token, write key, clock, refused requests, incidents, audiences, destinations",
     ),
   );
   withWriteKey(command)
@@ -58,9 +58,9 @@ async function doctor(options: DoctorOptions, io: Io): Promise<void> {
   const url = await collectorUrl(options, io);
   const admin = await adminUrl(options, io);
   const address = await checkAddress(url);
-  checks.push(address);
-  if (address.result === "ok") {
-    if (admin !== url) checks.push(await checkAddress(admin));
+  checks.push(address.check);
+  if (address.responds) {
+    if (admin !== url) checks.push((await checkAddress(admin)).check);
     checks.push(...(await checkCollector(options, admin, io)));
     checks.push(...(await checkWriteKey(options, url, io)));
   }

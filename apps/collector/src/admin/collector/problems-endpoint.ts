@@ -1,0 +1,52 @@
+import { formatTime } from "@sluice/protocol";
+import { ERRORS, type ErrorCode } from "../../errors.js";
+import type { WrongKey, WrongKeys } from "../../ingest/wrong-keys.js";
+import { isDiskLow } from "../../notifications/incidents/disk-low.js";
+import type { Notifications } from "../../notifications/start-notifications.js";
+import type { Activity, RefusedActivity } from "../../process/telemetry/activity.js";
+import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
+import { maskUrls } from "../masking/mask-urls.js";
+import { withoutUndefined } from "../without-undefined.js";
+import { diskView, storageView } from "./collector-endpoints.js";
+
+export interface ProblemSources {
+  readonly activity: Pick<Activity, "read">;
+  readonly wrongKeys: Pick<WrongKeys, "read">;
+  readonly notifications: Pick<Notifications, "incidents">;
+}
+
+/** What is wrong with the collector now, in one answer for all who show it. */
+export function problemsEndpoint({ activity, wrongKeys, notifications }: ProblemSources): Endpoint {
+  return endpoint("GET /problems", async ({ token }, { store, readDisk }) => {
+    const [{ overMs, refused }, disk, all] = await Promise.all([
+      activity.read(),
+      readDisk().catch(() => undefined),
+      notifications.incidents(),
+    ]);
+    const incidents = all.filter(({ state }) => state === "open");
+    const wasLow = incidents.some(({ kind }) => kind === "disk_low");
+    const body = withoutUndefined({
+      storage: storageView(store),
+      disk: disk && { ...diskView(disk), isLow: isDiskLow(disk, wasLow) },
+      overMs: Math.round(overMs),
+      refusedRequests: refused.map(refusedView),
+      wrongKeys: wrongKeys.read().map(wrongKeyView),
+      incidents,
+    });
+    return { status: 200, body: maskUrls(token, body) };
+  });
+}
+
+function refusedView({ code, requests, lastMs }: RefusedActivity) {
+  const status = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].status : 500;
+  return withoutUndefined({
+    code,
+    status,
+    requests,
+    lastAt: lastMs === undefined ? undefined : formatTime(lastMs),
+  });
+}
+
+function wrongKeyView({ firstMs, lastMs, ...shown }: WrongKey) {
+  return withoutUndefined({ ...shown, firstAt: formatTime(firstMs), lastAt: formatTime(lastMs) });
+}
