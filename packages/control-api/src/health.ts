@@ -59,7 +59,8 @@ export const DestinationStatusView = Type.Object({
   ),
   retries: Type.Integer({ description: "Failed messages that wait for their next attempt" }),
   waiting: Type.Integer({
-    description: "`retries` plus `behind`; without `behind` if it is disabled, because it skips those",
+    description:
+      "`retries` plus `behind`, without the messages that came while it was disabled, because it skips those: what a disabled destination sends once you enable it",
   }),
   nextAttemptAt: Type.Optional(Type.String({ description: "When a failing destination is probed next" })),
   lastError: Type.Optional(

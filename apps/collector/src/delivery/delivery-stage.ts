@@ -41,6 +41,8 @@ export interface DestinationStatus extends Health {
   readonly disabledTargets: readonly string[];
   /** Messages of the log that it has not reached yet, and those in their first round. */
   readonly behind: number;
+  /** Of those, messages that it will skip because they came while it was disabled. */
+  readonly skipped: number;
   /** When the oldest unread message was received. */
   readonly oldestUnreadMs?: number;
   /** Failed messages that wait for their next attempt. */

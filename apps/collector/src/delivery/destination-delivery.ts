@@ -3,6 +3,7 @@ import { type CancelTimer, type SerialQueue, serialQueue, wallTimeAt } from "@sl
 import type { Destination, Targets } from "../destinations/destination.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import { Consumer, type ConsumerStatus, type Discardable } from "./consumer.js";
+import { skippedUnread } from "./control/skipped-unread.js";
 import type { DeliveryStage, DestinationStatus } from "./delivery-stage.js";
 import { judgeHealth, judgeUrl, type UrlFacts } from "./health/judge-health.js";
 import { type LastTried, lastTriedBefore } from "./health/last-tried.js";
@@ -121,6 +122,7 @@ export class DestinationDelivery {
     const { store, clock, policy } = this.#stage;
     const { state, passed, taken, retries, inFlight, breaker, tried } = consumer.status;
     const unread = (await store.consumers.backlog(this.#id, passed)).behind;
+    const skipped = unread === 0 ? 0 : await skippedUnread(store, this.#id, this.#document, passed);
     const oldestUnreadMs = unread === 0 ? undefined : await receiptAfter(store.log, passed);
     const last = await this.#lastTried(tried.last);
     const urls = this.#urls(consumer, { ...tried, last });
@@ -141,6 +143,7 @@ export class DestinationDelivery {
       ...(last.kind === "failed" ? { failingSinceMs: last.sinceMs, lastError: last.error } : {}),
       disabledTargets: this.#targets().disabled.map(({ url }) => url),
       behind: unread + taken,
+      skipped,
       retryWindowMs: this.#document.retryForMs ?? policy.retry.windowMs,
       ...(oldestUnreadMs === undefined ? {} : { oldestUnreadMs }),
       retries,

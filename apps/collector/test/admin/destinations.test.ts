@@ -132,6 +132,38 @@ describe("destinations", () => {
     expect((await api.ask("GET", `${path}/status`)).body).toMatchObject(disabled);
   });
 
+  it.each([
+    { backlog: "send", delivered: 15 },
+    { backlog: "skip", delivered: 0 },
+  ])("says what waits for a disabled one, and $backlog applies to it", async ({ backlog, delivered }) => {
+    const { api, source, path } = await withDestination();
+    await using _ = api;
+    const waiting = async () => (await api.ask("GET", `${path}/status`)).body.waiting;
+    const receive = (first: number, count: number) =>
+      api.receive(
+        source.id,
+        Array.from({ length: count }, (_, n) => ({ ...paid, messageId: `m-${first + n}` })),
+      );
+    api.destination.outcome = { kind: "retry", reason: "503", doneUrls: [], failedUrls: [], alive: false };
+    await receive(0, 15);
+    await api.clock.advance(1_000);
+    await api.ask("PATCH", path, { enabled: false });
+    await api.clock.advance(100);
+    await receive(15, 2);
+    expect(await waiting()).toBe(15);
+    api.destination.delivered.length = 0;
+    api.destination.outcome = { kind: "delivered", reason: "200" };
+    expect((await api.ask("PATCH", path, { enabled: true, backlog })).status).toBe(200);
+    await api.clock.advance(4 * 3_600_000);
+    expect(await waiting()).toBe(0);
+    expect(api.destination.delivered).toHaveLength(delivered);
+    // It is enabled now, so nothing waits for that.
+    expect(await api.ask("PATCH", path, { enabled: true, backlog: "skip" })).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: "backlog", code: "not_disabled" }] },
+    });
+  });
+
   it("deletes one; its source's deletion disconnects the others", async () => {
     const { api, source, path } = await withDestination();
     await using _ = api;

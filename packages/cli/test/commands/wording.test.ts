@@ -61,6 +61,40 @@ describe("a destination whose URL responded with 410", () => {
   });
 });
 
+it("asks before it enables a destination for which messages wait, and can skip them", async () => {
+  let status = 503;
+  await using slow = await receiver(() => status);
+  const { id } = await json(["destinations", "create", "--name", "Slow", "--webhook", slow.url]);
+  const { messageId } = await json(["send", "track", "--event", "Late"]);
+  await expect
+    .poll(async () => (await json(["destinations", "status", id])).retries, { timeout: 20_000 })
+    .toBe(1);
+  await at.sluice(["destinations", "disable", id]);
+  const asked = cli(["destinations", "enable", id], { env: at.env, stdin: "n\n", canAsk: true });
+  expect(await asked.code).toBe(1);
+  expect(asked.err()).toContain("1 message waited for Slow and will be sent now (--skip-backlog skips them)");
+  expect((await json(["destinations", "get", id])).enabled).toBe(false);
+  const before = slow.received.length;
+  status = 200;
+  const skipping = await at.sluice(["destinations", "enable", id, "--skip-backlog"]);
+  expect(skipping.err).toContain("1 message will be skipped");
+  await at.sluice([
+    "messages",
+    "wait",
+    messageId,
+    "--state",
+    "skipped",
+    "--destination",
+    id,
+    "--timeout",
+    "20s",
+  ]);
+  expect(slow.received.length).toBe(before);
+  await at.sluice(["destinations", "disable", id]);
+  expect((await at.sluice(["destinations", "enable", id])).err).toBe("");
+  await at.sluice(["destinations", "delete", id, "--yes"]);
+});
+
 it("names the destination instead of its id when a wait fails", async () => {
   await using broken = await receiver(404);
   const { id } = await json(["destinations", "create", "--name", "Broken", "--webhook", broken.url]);

@@ -130,6 +130,12 @@ export const DestinationPatch = closed({
   sourceIds: Type.Optional(SourceIds),
   settings: Type.Optional(described(Settings, "Merged with the stored settings by key; null removes a key")),
   enabled: Type.Optional(Type.Boolean()),
+  backlog: Type.Optional(
+    oneOf(["send", "skip"], {
+      description:
+        "With `enabled: true` for a disabled destination: what happens to the messages that wait (`waiting` in its status). `skip`: they end as skipped, except replays; those that wait for a retry when it is due. Default: `send`",
+    }),
+  ),
   filters: Type.Optional(Filters),
   retryForMs: Type.Optional(
     described(

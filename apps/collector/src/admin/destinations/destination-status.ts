@@ -16,7 +16,7 @@ export async function destinationStatus(
 ): Promise<DestinationStatusView> {
   const status =
     (await context.delivery.status(destination.id)) ?? (await withoutConsumer(destination, context));
-  const { state, urls, failingSinceMs, disabledTargets, behind, retries } = status;
+  const { state, urls, failingSinceMs, disabledTargets, behind, skipped, retries } = status;
   return withoutUndefined({
     destinationId: destination.id,
     state,
@@ -27,7 +27,7 @@ export async function destinationStatus(
     behind,
     oldestUnreadAt: timeOf(status.oldestUnreadMs),
     retries,
-    waiting: retries + (state === "disabled" ? 0 : behind),
+    waiting: retries + behind - skipped,
     nextAttemptAt: timeOf(status.nextProbeAtMs),
     lastError: status.lastError,
   });
@@ -72,7 +72,18 @@ async function withoutConsumer(
   const state = value.enabled ? "delivering" : "disabled";
   const { sinceMs: _, ...known } = health;
   const lastError = isUnknown ? { lastError: error } : {};
-  return { state, ...known, urls: [], disabledTargets: [], behind, retries, inFlight: 0, ...lastError };
+  const skipped = value.enabled ? 0 : behind;
+  return {
+    state,
+    ...known,
+    urls: [],
+    disabledTargets: [],
+    behind,
+    skipped,
+    retries,
+    inFlight: 0,
+    ...lastError,
+  };
 }
 
 function timeOf(ms: number | undefined): string | undefined {

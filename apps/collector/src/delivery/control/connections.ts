@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Offset, Store, Versioned } from "@sluice/event-log";
-import { DOCUMENT_KINDS, VersionConflict } from "@sluice/event-log";
+import { BEFORE_FIRST, DOCUMENT_KINDS, VersionConflict } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../../destinations/catalog.js";
 import type { SettingsIssue } from "../../destinations/destination.js";
@@ -46,6 +46,8 @@ export interface DestinationChange {
   /** Merged over the stored settings; null removes a key. */
   readonly settings?: unknown;
   readonly enabled?: boolean;
+  /** When it is enabled: whether what came before is sent. Default: send. */
+  readonly backlog?: "send" | "skip";
   readonly filters?: unknown;
   /** Also applies to messages that are being retried. */
   readonly retryForMs?: number;
@@ -173,7 +175,7 @@ async function applyChange(
     settings,
     applyFilters(change.filters),
     await applySources(store, before, change.sourceIds, head),
-    applyEnabled(before, change.enabled, head),
+    applyEnabled(before, change, head),
   ];
   const issues = parts.flatMap((part) => part.issues ?? []);
   if (issues.length > 0) return { issues };
@@ -242,10 +244,16 @@ async function applySources(
 
 function applyEnabled(
   { enabled: before, disabledSpans }: DestinationDocument,
-  enabled: boolean | undefined,
+  { enabled, backlog }: Pick<DestinationChange, "enabled" | "backlog">,
   head: Offset,
 ): Applied {
+  if (backlog !== undefined && (enabled !== true || before)) {
+    const message = "backlog goes with enabled: true, for a destination that is disabled";
+    return { issues: [{ path: "backlog", code: "not_disabled", message }] };
+  }
   if (enabled === undefined || enabled === before) return {};
+  if (backlog === "skip")
+    return { fields: { enabled, disabledSpans: [{ after: BEFORE_FIRST, upTo: head }] } };
   return { fields: { enabled, disabledSpans: switchSpans(disabledSpans, enabled, head) } };
 }
 

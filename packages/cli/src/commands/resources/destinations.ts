@@ -8,9 +8,13 @@ import { type CommandOptions, connectedCommand } from "../../connection/connecte
 import { connect } from "../../connection/connection.js";
 import { findIds } from "../../connection/find-by-name.js";
 import { examples, newGroup, subcommandExamples } from "../../definition/command.js";
+import { Finding } from "../../failures/exit-codes.js";
+import { confirm } from "../../terminal/confirm.js";
 import type { Io } from "../../terminal/io.js";
+import { plural } from "../../terminal/plural.js";
 import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
+import { terminalText } from "../../terminal/terminal-text.js";
 import { readSettings, type SettingsOptions, withSettings } from "./destination-options.js";
 import { statusCommand, testCommand } from "./destination-status.js";
 import {
@@ -57,13 +61,7 @@ export function destinationsCommand(io: Io): Command {
     .addCommand(commands.get("show a destination and its settings, without secrets"))
     .addCommand(createCommand(commands, io))
     .addCommand(updateCommand(commands))
-    .addCommand(
-      commands.change(
-        "enable",
-        "enable a destination and its URLs that responded with 410; its queue continues",
-        (client, item) => client.destinations.patch(item.id, { enabled: true, ...enabledUrls(item) }),
-      ),
-    )
+    .addCommand(enableCommand(commands, io))
     .addCommand(
       commands.change(
         "disable",
@@ -98,6 +96,49 @@ export function destinationsCommand(io: Io): Command {
     ],
     ["Check that it accepts messages", "sluice destinations test Webhooks"],
   ]);
+}
+
+interface EnableOptions extends CommandOptions {
+  readonly yes?: boolean;
+  readonly skipBacklog?: boolean;
+}
+
+function enableCommand({ forOne, showItem }: ResourceCommands<ListedDestination>, io: Io): Command {
+  return forOne<EnableOptions>(
+    "enable",
+    "enable a destination and its URLs that responded with 410; what waits for it is sent",
+    async ({ client, item }, options) => {
+      const { waiting } = await client.destinations.status(item.id);
+      const skips = options.skipBacklog === true && !item.enabled;
+      if (!item.enabled && !skips && waiting > 0) await agreeToSend(item, waiting, options, io);
+      const changed = await client.destinations.patch(item.id, {
+        enabled: true,
+        ...(skips ? { backlog: "skip" as const } : {}),
+        ...enabledUrls(item),
+      });
+      if (skips) io.err(`${plural(waiting, "message", "messages")} will be skipped\n`);
+      await showItem(changed, options);
+    },
+  )
+    .option("--skip-backlog", "skip the messages that wait instead of sending them")
+    .option("--yes", "send the messages that wait without asking");
+}
+
+/** Asks on a terminal whether what waits may be sent, and only says so elsewhere. */
+async function agreeToSend(
+  { name }: ListedDestination,
+  waiting: number,
+  { yes }: EnableOptions,
+  io: Io,
+): Promise<void> {
+  const messages = plural(waiting, "message", "messages");
+  if (yes === true || !io.canAsk) {
+    io.err(terminalText(`${messages} that waited for ${name} will be sent now`));
+    io.err("\n");
+    return;
+  }
+  const question = `${messages} waited for ${name} and will be sent now (--skip-backlog skips them). Enable it?`;
+  if (!(await confirm(terminalText(question), io))) throw new Finding("failed", "Nothing was changed.");
 }
 
 function catalogCommand(io: Io): Command {
