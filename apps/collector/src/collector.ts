@@ -253,7 +253,7 @@ async function startCounting(
 ) {
   return {
     activity: keep(await startActivity(metrics, clock), (it) => it.close()),
-    rates: keep(await startRateHistory(metrics, clock, config), (it) => it.close()),
+    rates: keep(await startRateHistory(metrics, counts, clock, config), (it) => it.close()),
     destinationRates: keep(await startDestinationRates(counts, clock, config), (it) => it.close()),
     sizes: keep(await startSizeHistory(audiences, clock, config), (it) => it.close()),
   };

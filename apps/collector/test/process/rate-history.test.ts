@@ -3,22 +3,21 @@ import type { ConfigStore } from "@sluice/event-log";
 import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { createMetrics, DELIVERY_LATENCY_BUCKETS_SECONDS } from "../../src/process/telemetry/metrics.js";
+import { deliveryCounts } from "../../src/process/telemetry/delivery-counts.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { type RateHistory, startRateHistory } from "../../src/process/telemetry/rate-history.js";
-import { RATE_SPANS, ratePoint } from "../../src/process/telemetry/rate-series.js";
+import { RATE_SPANS } from "../../src/process/telemetry/rate-series.js";
 
 function collectorCounters() {
   const metrics = createMetrics();
+  const counts = deliveryCounts();
   return {
     metrics,
     ingested: metrics.counter("sluice_ingest_messages_total", "Messages", ["result"]),
     ended: metrics.counter("sluice_deliveries_total", "Deliveries", ["destination", "state"]),
     retried: metrics.counter("sluice_delivery_retries_total", "Retries", ["destination"]),
-    latency: metrics.histogram(
-      "sluice_delivery_latency_seconds",
-      "Latency",
-      DELIVERY_LATENCY_BUCKETS_SECONDS,
-    ),
+    counts,
+    latency: { observe: (seconds: number) => counts.delivered("d1", seconds) },
   };
 }
 
@@ -30,9 +29,9 @@ const keptNowhere: Pick<ConfigStore, "get" | "put"> = {
 
 test("a point counts everything in its interval, over all destinations", async () => {
   const clock = manualClock();
-  const { metrics, ingested, ended, retried, latency } = collectorCounters();
+  const { metrics, counts, ingested, ended, retried, latency } = collectorCounters();
   ingested.inc(["accepted"], 1_000);
-  const history = await startRateHistory(metrics, clock, keptNowhere);
+  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
   ingested.inc(["accepted"], 6);
   ingested.inc(["duplicate"], 2);
   ingested.inc(["rejected"], 1);
@@ -60,8 +59,8 @@ test("a point counts everything in its interval, over all destinations", async (
 
 test("each span keeps its points and no more, however long the collector runs", async () => {
   const clock = manualClock();
-  const { metrics, ingested } = collectorCounters();
-  const history = await startRateHistory(metrics, clock, keptNowhere);
+  const { metrics, counts, ingested } = collectorCounters();
+  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
   ingested.inc(["accepted"]);
   await clock.advance(2 * 60 * 60 * 1_000);
   ingested.inc(["accepted"], 5);
@@ -78,8 +77,8 @@ test("each span keeps its points and no more, however long the collector runs", 
 
 test("setting the clock back makes no negative point and no gap", async () => {
   const clock = manualClock();
-  const { metrics, ingested } = collectorCounters();
-  const history = await startRateHistory(metrics, clock, keptNowhere);
+  const { metrics, counts, ingested } = collectorCounters();
+  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
   await clock.advance(2_000);
   clock.jump(-3_600_000);
   ingested.inc(["accepted"], 7);
@@ -96,8 +95,8 @@ test("stored points survive a restart, a kill loses at most a minute, and old po
   const accepted = (span: RateSpan, history: RateHistory) =>
     history.read(span).points.flatMap(({ accepted }) => (accepted === 0 ? [] : [accepted]));
   const begin = async () => {
-    const { metrics, ingested } = collectorCounters();
-    return { ingested, history: await startRateHistory(metrics, clock, config) };
+    const { metrics, counts, ingested } = collectorCounters();
+    return { ingested, history: await startRateHistory(metrics, counts, clock, config) };
   };
 
   const closed = await begin();
@@ -133,11 +132,11 @@ test("many restarts keep no more points than one long run", async () => {
   const clock = manualClock();
   const { config } = openMemoryStore({ clock });
   for (let start = 0; start < 400; start++) {
-    const history = await startRateHistory(collectorCounters().metrics, clock, config);
+    const history = await startRateHistory(createMetrics(), deliveryCounts(), clock, config);
     await clock.advance(500);
     await history.close();
   }
-  const history = await startRateHistory(collectorCounters().metrics, clock, config);
+  const history = await startRateHistory(createMetrics(), deliveryCounts(), clock, config);
   const spans = ["5m", "1h", "24h"] as const;
   expect(spans.map((span) => history.read(span).points.length)).toEqual([150, 180, 288]);
   await history.close();
@@ -145,9 +144,9 @@ test("many restarts keep no more points than one long run", async () => {
 
 test("nothing is stored while nothing happens, and a failing store does no harm", async () => {
   const clock = manualClock();
-  const { metrics, ingested } = collectorCounters();
+  const { metrics, counts, ingested } = collectorCounters();
   let writes = 0;
-  const history = await startRateHistory(metrics, clock, {
+  const history = await startRateHistory(metrics, counts, clock, {
     ...keptNowhere,
     async put() {
       writes += 1;
@@ -163,47 +162,29 @@ test("nothing is stored while nothing happens, and a failing store does no harm"
   expect(writes).toBe(2);
 });
 
-test("latencies above the greatest bound are reported as that bound", () => {
-  const point = ratePoint(
-    { atMs: 0, monotonicMs: 0, counts: { delivered: 0 }, latency: [] },
-    {
-      atMs: 2_000,
-      monotonicMs: 2_000,
-      counts: { delivered: 4 },
-      latency: [
-        [1, 0],
-        [10, 1],
-        [Number.POSITIVE_INFINITY, 4],
-      ],
-    },
-  );
-  expect(point).toMatchObject({
-    delivered: 4,
-    latencyP50Ms: 10_000,
-    latencyP99Ms: 10_000,
-    latencyOver: ["p50", "p99"],
-  });
-});
-
 test.each([
-  ["89 s", [89], [60_000, 120_000], [60_000, 120_000], undefined],
-  ["some seconds and an hour", [1, 1, 1, 3_500], [0, 1_000], [1_800_000, 3_600_000], undefined],
-  ["six days", [6 * 86_400], [345_600_000, 604_800_000], [345_600_000, 604_800_000], undefined],
-  ["a second and eight days", [1, 8 * 86_400], [0, 1_000], [604_800_000, 604_800_000], ["p99"]],
-  ["eight days", [8 * 86_400], [604_800_000, 604_800_000], [604_800_000, 604_800_000], ["p50", "p99"]],
-])("latencies of %s are not cut off", async (_what, seconds, p50, p99, over) => {
+  ["89 s", [89], [89_000, 89_000], [89_000, 89_000]],
+  ["a bit more than ten minutes", [610, 612, 615], [600_000, 615_000], [600_000, 615_000]],
+  ["some seconds and an hour", [1, 1, 1, 3_500], [0, 1_000], [2_700_000, 3_500_000]],
+  ["a second and eight days", [1, 8 * 86_400], [0, 1_000], [604_800_000, 691_200_000]],
+  ["eight days", [8 * 86_400], [691_200_000, 691_200_000], [691_200_000, 691_200_000]],
+])("latencies of %s are neither cut off nor beyond the longest one", async (_what, seconds, p50, p99) => {
   const clock = manualClock();
-  const { metrics, latency } = collectorCounters();
-  const history = await startRateHistory(metrics, clock, keptNowhere);
+  const { metrics, counts, latency } = collectorCounters();
+  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
   for (const one of seconds) latency.observe(one);
+  await clock.advance(20_000);
+  latency.observe(0.1);
   await clock.advance(2_000);
-  const [point] = history.read("5m").points;
+  const [first] = history.read("5m").points;
+  const last = history.read("5m").points.at(-1);
   await history.close();
-  const { latencyP50Ms = -1, latencyP99Ms = -1 } = point ?? {};
+  const { latencyP50Ms = -1, latencyP99Ms = -1 } = first ?? {};
   expect(latencyP50Ms).toBeGreaterThanOrEqual(p50[0] as number);
   expect(latencyP50Ms).toBeLessThanOrEqual(p50[1] as number);
   expect(latencyP99Ms).toBeGreaterThanOrEqual(p99[0] as number);
   expect(latencyP99Ms).toBeLessThanOrEqual(p99[1] as number);
-  expect(point?.latencyOver).toEqual(over);
-  if (seconds.length === 1) expect(latencyP99Ms).toBe(latencyP50Ms);
+  const longest = { latencyMaxMs: Math.max(...seconds) * 1_000 };
+  expect([first, history.read("1h").points[0]]).toMatchObject([longest, longest]);
+  expect(last).toMatchObject({ latencyP50Ms: 100, latencyP99Ms: 100, latencyMaxMs: 100 });
 });

@@ -111,6 +111,9 @@ const INTERVAL = {
 const LATENCIES = {
   latencyP50Ms: Type.Optional(LatencyMs),
   latencyP99Ms: Type.Optional(LatencyMs),
+  latencyMaxMs: Type.Optional(
+    Type.Number({ description: "The longest one. The two above are not beyond it. Absent as they are" }),
+  ),
   latencyOver: Type.Optional(
     Type.Array(oneOf(["p50", "p99"]), {
       description:

@@ -62,15 +62,14 @@ export async function startDestinationRates(
     Array.from(destinations.entries(), ({ id }) => id).slice(0, MOST_DESTINATIONS);
   await Promise.all(withHistory().map(begin));
 
-  const store = async (id: string, history: History): Promise<void> => {
-    const reading = readingOf(id);
+  const store = async (id: string, history: History, reading: Reading<DeliveryCountName>): Promise<void> => {
     history.stored = reading;
     // Others report that the store cannot be written. The next write includes these points.
     await config.put(KIND, id, history.series.toKeep(reading)).catch(() => {});
   };
   let writing: Promise<unknown> = Promise.resolve();
   const tick = (): void => {
-    let due: readonly [id: string, history: History] | undefined;
+    let due: readonly [id: string, history: History, reading: Reading<DeliveryCountName>] | undefined;
     for (const id of withHistory()) {
       const reading = readingOf(id);
       // A new destination has nothing stored.
@@ -79,7 +78,7 @@ export async function startDestinationRates(
       history.series.take(reading);
       const isDue = reading.monotonicMs - history.stored.monotonicMs >= STORE_EVERY_MS;
       const isEarlier = due === undefined || history.stored.monotonicMs < due[1].stored.monotonicMs;
-      if (isDue && isEarlier && !isSilent(history.stored, reading)) due = [id, history];
+      if (isDue && isEarlier && !isSilent(history.stored, reading)) due = [id, history, reading];
     }
     if (due !== undefined) writing = store(...due);
     cancel = clock.after(READ_EVERY_MS, tick);
@@ -94,7 +93,13 @@ export async function startDestinationRates(
       cancel();
       destinations.close();
       await writing;
-      await Promise.all([...histories].map(([id, history]) => store(id, history)));
+      await Promise.all(
+        [...histories].map(([id, history]) => {
+          const reading = readingOf(id);
+          history.series.take(reading);
+          return store(id, history, reading);
+        }),
+      );
     },
   };
 }

@@ -49,11 +49,12 @@ export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** Upper bounds in seconds, up to seven days: as long as a delivery may be retried. */
+/** Upper bounds in seconds, up to seven days: as long as a delivery may be retried. From ten seconds on, each is half as much again at most. */
 export const DELIVERY_LATENCY_BUCKETS_SECONDS: readonly number[] = [
   ...LATENCY_BUCKETS_SECONDS,
-  ...[30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 57_600],
-  ...[86_400, 172_800, 345_600, 604_800],
+  ...[15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1_200, 1_800, 2_700],
+  ...[3_600, 5_400, 7_200, 10_800, 14_400, 21_600, 28_800, 43_200, 64_800, 86_400],
+  ...[129_600, 172_800, 259_200, 345_600, 460_800, 604_800],
 ];
 
 /** Label values come from clients. Beyond this many series a counter adds to one called `other`, so its memory is bounded. */

@@ -1,6 +1,7 @@
 import type { RateSpan, RatesView } from "@sluice/control-api";
 import type { ConfigStore } from "@sluice/event-log";
 import type { CancelTimer, Clock } from "@sluice/resilience";
+import type { DeliveryCounts } from "./delivery-counts.js";
 import type { Metrics, Sample } from "./metrics.js";
 import { isSilent, type KeptPoints, RATE_SPANS, type Reading, rateSeries } from "./rate-series.js";
 
@@ -23,11 +24,16 @@ export interface RateHistory {
 /** Continues the stored history, and reads the counters now and regularly until it is closed. */
 export async function startRateHistory(
   metrics: Pick<Metrics, "read">,
+  deliveries: Pick<DeliveryCounts, "latencies">,
   clock: Clock,
   config: Pick<ConfigStore, "get" | "put">,
 ): Promise<RateHistory> {
   const kept = (await config.get<KeptPoints<Counted>>(KIND, ID))?.value;
-  const first = await readCounters(metrics, clock);
+  const read = async (): Promise<Reading<Counted>> => {
+    const latencies = deliveries.latencies();
+    return { ...(await readCounters(metrics, clock)), ...latencies };
+  };
+  const first = await read();
   const series = rateSeries(first, kept);
   let stored = first;
   let writing: Promise<void> = Promise.resolve();
@@ -44,7 +50,7 @@ export async function startRateHistory(
     }
   };
   const tick = (): void => {
-    reading = readCounters(metrics, clock).then(take);
+    reading = read().then(take);
     cancel = clock.after(READ_EVERY_MS, tick);
   };
   let cancel: CancelTimer = clock.after(READ_EVERY_MS, tick);
@@ -54,19 +60,23 @@ export async function startRateHistory(
       cancel();
       await reading;
       await writing;
-      await store(await readCounters(metrics, clock));
+      const last = await read();
+      series.take(last);
+      await store(last);
     },
   };
 }
 
-async function readCounters(metrics: Pick<Metrics, "read">, clock: Clock): Promise<Reading<Counted>> {
+async function readCounters(
+  metrics: Pick<Metrics, "read">,
+  clock: Clock,
+): Promise<Omit<Reading<Counted>, "latency">> {
   const atMs = clock.now();
   const monotonicMs = clock.monotonic();
-  const [messages, deliveries, retries, latency] = await Promise.all([
+  const [messages, deliveries, retries] = await Promise.all([
     metrics.read("sluice_ingest_messages_total"),
     metrics.read("sluice_deliveries_total"),
     metrics.read("sluice_delivery_retries_total"),
-    metrics.read("sluice_delivery_latency_seconds"),
   ]);
   return {
     atMs,
@@ -78,12 +88,6 @@ async function readCounters(metrics: Pick<Metrics, "read">, clock: Clock): Promi
       failed: sum(deliveries, "state", "failed"),
       retried: retries.reduce((total, { value }) => total + value, 0),
     },
-    latency: latency
-      .filter(({ name }) => name.endsWith("_bucket"))
-      .map(({ labels, value }) => [
-        labels.le === "+Inf" ? Number.POSITIVE_INFINITY : Number(labels.le),
-        value,
-      ]),
   };
 }
 

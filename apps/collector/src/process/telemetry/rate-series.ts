@@ -17,12 +17,14 @@ export interface Reading<Name extends string> {
   readonly counts: Readonly<Record<Name, number>>;
   /** Cumulative histogram of the time from receipt to delivery, by ascending bound; the last is +Infinity. */
   readonly latency: readonly (readonly [upToSeconds: number, count: number])[];
+  /** The longest latency since the reading before. Absent: nothing was delivered. */
+  readonly maxLatencySeconds?: number;
 }
 
 /** What was counted in an interval. */
 export type RatePoint<Name extends string> = Pick<
   RatePointView,
-  "at" | "overMs" | "latencyP50Ms" | "latencyP99Ms" | "latencyOver"
+  "at" | "overMs" | "latencyP50Ms" | "latencyP99Ms" | "latencyMaxMs"
 > &
   Readonly<Record<Name, number>>;
 
@@ -30,9 +32,10 @@ export type KeptPoints<Name extends string> = { readonly [span in RateSpan]: rea
 
 /** The points of all spans of one thing. */
 export interface RateSeries<Name extends string> {
+  /** Each reading is taken once. */
   take(reading: Reading<Name>): void;
   points(span: RateSpan): readonly RatePoint<Name>[];
-  /** What to store: also includes the current points, which are not closed yet. */
+  /** What to store, with the reading that was taken last: also includes the current points, which are not closed yet. */
   toKeep(reading: Reading<Name>): KeptPoints<Name>;
 }
 
@@ -84,70 +87,72 @@ function spanSeries<Name extends string>(
     .slice(-most);
   const points = (): RatePoint<Name>[] => closed.map(({ point }) => point);
   let last = first;
+  /** Of the current point. */
+  let maxSeconds = 0;
   return {
     take(reading) {
       const { monotonicMs } = reading;
+      maxSeconds = Math.max(maxSeconds, reading.maxLatencySeconds ?? 0);
       if (monotonicMs - last.monotonicMs < everyMs) return;
-      closed.push({ point: ratePoint(last, reading), closedMs: monotonicMs });
+      closed.push({ point: ratePoint(last, reading, maxSeconds), closedMs: monotonicMs });
       while (
         closed[0] !== undefined &&
         (closed.length > most || closed[0].closedMs <= monotonicMs - everyMs * most)
       )
         closed.shift();
       last = reading;
+      maxSeconds = 0;
     },
     points,
     pointsWith: (reading) =>
-      reading.monotonicMs > last.monotonicMs ? [...points(), ratePoint(last, reading)] : points(),
+      reading.monotonicMs > last.monotonicMs ? [...points(), ratePoint(last, reading, maxSeconds)] : points(),
   };
 }
 
-/** The rates between two readings. */
-export function ratePoint<Name extends string>(before: Reading<Name>, after: Reading<Name>): RatePoint<Name> {
-  const p50 = latencyQuantile(before, after, 0.5);
-  const p99 = latencyQuantile(before, after, 0.99);
-  const over = [...(p50?.isOver ? ["p50" as const] : []), ...(p99?.isOver ? ["p99" as const] : [])];
+/** The rates between two readings. `maxSeconds`: the longest latency between them. */
+export function ratePoint<Name extends string>(
+  before: Reading<Name>,
+  after: Reading<Name>,
+  maxSeconds: number,
+): RatePoint<Name> {
+  const p50 = latencyQuantile(before, after, maxSeconds, 0.5);
+  const p99 = latencyQuantile(before, after, maxSeconds, 0.99);
   const names = Object.keys(after.counts) as Name[];
   const grown = names.map((name) => [name, after.counts[name] - before.counts[name]] as const);
   return {
     at: formatTime(after.atMs),
     overMs: after.monotonicMs - before.monotonicMs,
     ...(Object.fromEntries(grown) as Record<Name, number>),
-    ...(p50 === undefined ? {} : { latencyP50Ms: p50.ms }),
-    ...(p99 === undefined ? {} : { latencyP99Ms: p99.ms }),
-    ...(over.length === 0 ? {} : { latencyOver: over }),
+    ...(p50 === undefined || p99 === undefined
+      ? {}
+      : { latencyP50Ms: p50, latencyP99Ms: p99, latencyMaxMs: maxSeconds * 1_000 }),
   };
 }
 
-interface Quantile {
-  readonly ms: number;
-  /** It is above `ms`, the greatest bound: that is all that is known. */
-  readonly isOver: boolean;
-}
-
 /**
- * The quantile `share` of the latencies between two readings, interpolated in its bucket; undefined if there were none. It is the
- * latency of one delivery (nearest rank), so that with a single delivery all quantiles are the same.
+ * The quantile `share` of the latencies between two readings in milliseconds, interpolated in its bucket but not beyond the longest
+ * one; undefined if there were none. It is the latency of one delivery (nearest rank), so that with a single delivery all are the same.
  */
 function latencyQuantile(
   before: Pick<Reading<never>, "latency">,
   after: Pick<Reading<never>, "latency">,
+  maxSeconds: number,
   share: number,
-): Quantile | undefined {
+): number | undefined {
   const growth = after.latency.map(
     ([bound, count], index) => [bound, count - (before.latency[index]?.[1] ?? 0)] as const,
   );
   const total = growth.at(-1)?.[1] ?? 0;
   if (total <= 0) return undefined;
+  if (total === 1) return maxSeconds * 1_000;
   const rank = Math.max(1, Math.ceil(share * total));
   let [lowerBound, lowerCount] = [0, 0];
   for (const [bound, count] of growth) {
     if (count >= rank) {
-      if (bound === Number.POSITIVE_INFINITY) return { ms: lowerBound * 1_000, isOver: true };
       const within = (rank - 0.5 - lowerCount) / (count - lowerCount);
-      return { ms: (lowerBound + (bound - lowerBound) * within) * 1_000, isOver: false };
+      return (lowerBound + (Math.min(bound, maxSeconds) - lowerBound) * within) * 1_000;
     }
     [lowerBound, lowerCount] = [bound, count];
   }
-  return { ms: lowerBound * 1_000, isOver: true };
+  return maxSeconds * 1_000;
 }
