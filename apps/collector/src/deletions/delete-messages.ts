@@ -4,7 +4,7 @@ import { DOCUMENT_KINDS } from "@sluice/event-log";
 import type { DestinationDocument } from "../documents/documents.js";
 
 export type DeleteMessage = DeletionReceipt["deleteMessages"][number];
-export type DeleteDelivery = NonNullable<DeleteMessage["deliveries"]>[number];
+export type DeleteDelivery = DeleteMessage["deliveries"][number];
 
 type Reads = Pick<Store, "log" | "config" | "consumers">;
 
@@ -36,12 +36,12 @@ export async function withDeliveries(
 
 /** Retention drops a message only when it has ended everywhere, but perhaps before anybody read how. */
 function withoutMessage(message: DeleteMessage): DeleteMessage {
-  const deliveries = message.deliveries?.map((delivery): DeleteDelivery => {
+  const deliveries = message.deliveries.map((delivery): DeleteDelivery => {
     if (delivery.state !== "pending") return delivery;
     const error = "retention removed the delete message before its result was read";
     return { ...delivery, state: "failed", error };
   });
-  return deliveries === undefined ? message : { ...message, deliveries };
+  return { ...message, deliveries };
 }
 
 /** How the delivery of a `delete` message to one destination stands. */
@@ -78,7 +78,7 @@ export function deliveriesIn(
   ...states: readonly DeleteDelivery["state"][]
 ): readonly { readonly message: DeleteMessage; readonly delivery: DeleteDelivery }[] {
   return messages.flatMap((message) =>
-    (message.deliveries ?? [])
+    message.deliveries
       .filter(({ state }) => states.includes(state))
       .map((delivery) => ({ message, delivery })),
   );

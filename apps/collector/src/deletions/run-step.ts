@@ -6,7 +6,7 @@ import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
-import { deliveriesIn, withDeliveries } from "./delete-messages.js";
+import { deliveriesIn, deliveryNow, withDeliveries } from "./delete-messages.js";
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { idsOfUser, type ProfileRemoval } from "./ids-of-user.js";
@@ -178,7 +178,8 @@ async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts
       for (const [place, identity] of namedIn(user).entries()) {
         const messageId = deleteMessageId(id, number, place, sourceId);
         await store.log.append(deleteMessage({ sourceId, messageId, identity, destinationIds }, clock.now()));
-        deleteMessages.push({ sourceId, messageId, destinationIds });
+        const deliveries = destinationIds.map((destinationId) => deliveryNow(destinationId, true, undefined));
+        deleteMessages.push({ sourceId, messageId, destinationIds, deliveries });
       }
     }
   }

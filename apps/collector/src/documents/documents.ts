@@ -64,7 +64,7 @@ export interface DestinationDocument {
   readonly notifyAfterMs?: number;
   /** Settings as returned by the type's `parseSettings`, with secrets sealed. */
   readonly settings: unknown;
-  /** When settings or filters were last changed. Absent: not since it was created, or by an older version. */
+  /** When settings or filters were last changed. Absent: not since it was created. */
   readonly settingsChangedAt?: string;
 }
 

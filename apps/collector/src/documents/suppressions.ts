@@ -1,4 +1,4 @@
-import type { DocumentPut, IdDigest, Offset, Store, Versioned } from "@sluice/event-log";
+import type { DocumentPut, IdDigest, Offset, Store } from "@sluice/event-log";
 import {
   covers,
   type Identity,
@@ -9,6 +9,7 @@ import {
   type SuppressionDocument,
   spanIndex,
   suppressedId,
+  userIdentity,
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
@@ -52,10 +53,8 @@ export interface SuppressionsOptions {
 
 /** Reads the suppressions and follows changes to them. */
 export async function openSuppressions(options: SuppressionsOptions): Promise<Suppressions> {
-  const { config } = options.store;
-  await nameWithKey(config, options.digest);
   const suppressions = new FollowedSuppressions(options);
-  for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION))
+  for (const { id, value } of await options.store.config.list<SuppressionDocument>(SUPPRESSION))
     suppressions.take(id, value);
   return suppressions;
 }
@@ -115,10 +114,9 @@ class FollowedSuppressions implements Suppressions {
 
   async lift(wanted: Identity | { readonly idHmac: string }): Promise<boolean> {
     const { digest, store } = this.#options;
-    const ids =
-      typeof wanted === "string" ? [digest.of(wanted), digest.ofUntyped(wanted.slice(2))] : [wanted.idHmac];
+    const lifts = typeof wanted === "string" ? digest.of(wanted) : wanted.idHmac;
     const open = [...this.#documents].filter(
-      ([id, document]) => isOpen(document) && (ids.includes(id) || ids.includes(document.of)),
+      ([id, document]) => isOpen(document) && (id === lifts || document.of === lifts),
     );
     const head = store.log.head();
     if (open.length > 0)
@@ -132,7 +130,7 @@ class FollowedSuppressions implements Suppressions {
         ? [
             {
               idHmac,
-              kind: document.kind ?? "any",
+              kind: document.kind,
               ...(document.of === idHmac ? {} : { joinedTo: document.of }),
               since: document.since,
             },
@@ -176,16 +174,5 @@ function isOpen({ spans }: SuppressionDocument): boolean {
 
 /** Identifies a key without revealing anything about it. */
 export function keyName(digest: IdDigest): string {
-  return digest.ofSha256("").slice(0, 16);
-}
-
-/** Replaces plain digests from older versions with keyed ones. Those suppressions still apply to both kinds of ids. */
-async function nameWithKey(config: Store["config"], digest: IdDigest): Promise<void> {
-  const isUnkeyed = ({ value }: Versioned<SuppressionDocument>): boolean => value.kind === undefined;
-  const key = keyName(digest);
-  for (const { id, value } of (await config.list<SuppressionDocument>(SUPPRESSION)).filter(isUnkeyed)) {
-    const document: SuppressionDocument = { ...value, of: digest.ofSha256(value.of), kind: "any", key };
-    await config.put(SUPPRESSION, digest.ofSha256(id), document);
-    await config.delete(SUPPRESSION, id);
-  }
+  return digest.of(userIdentity("")).slice(0, 16);
 }

@@ -50,8 +50,8 @@ const OWN =
 const OTHERS = 0o077;
 
 /**
- * Removes other users' access to the collector's files in the data folder. An older version, a restored backup or an open umask may
- * have granted it. Resolves with the changed paths, relative to the folder. It leaves the folder's own mode and links alone, and does
+ * Removes other users' access to the collector's files in the data folder. A restored backup or an open umask may have
+ * granted it. Resolves with the changed paths, relative to the folder. It leaves the folder's own mode and links alone, and does
  * nothing on Windows.
  */
 export async function makeOwnerOnly(folder: string): Promise<string[]> {

@@ -43,16 +43,6 @@ const layoutOf = (directory: string, name: string): number => {
   return layout;
 };
 
-/** What makes the layouts of before the first release out of the one of 0.1.0. */
-const OLDER: readonly (readonly [name: string, file: string, sql: string])[] = [
-  [
-    "layout 1 of profiles.db",
-    "profiles.db",
-    `UPDATE profiles SET body = json_set(body, '$.seen', json_array(first, last));
-     ALTER TABLE profiles DROP COLUMN first; ALTER TABLE profiles DROP COLUMN last; PRAGMA user_version = 1`,
-  ],
-];
-
 async function openAgain(directory: string, expected: object, openings: number): Promise<void> {
   for (let opening = 0; opening < openings; opening++) {
     const collector = await startFixtureCollector(directory);
@@ -78,20 +68,6 @@ describe("data folders of older versions", () => {
       await openAgain(directory, expected, 2);
     },
   );
-
-  it.each(OLDER)("opens %s", async (_, file, sql) => {
-    const { directory, expected } = await unpacked("0.1.0.tar.gz");
-    change(join(directory, file), sql);
-    await openAgain(directory, expected, 1);
-  });
-
-  it("does not open a folder of a version before 0.1.0, and says what to do", async () => {
-    const { directory } = await unpacked("0.1.0.tar.gz");
-    change(join(directory, "sluice.db"), "PRAGMA application_id = 0x536c7569; PRAGMA user_version = 4");
-    await expect(startFixtureCollector(directory)).rejects.toThrow(
-      /a version before 0\.1\.0 wrote the data folder .* Export its messages with that version/,
-    );
-  });
 
   it.each(Object.keys(STORE_LAYOUTS))("does not open a newer %s", async (name) => {
     const { directory } = await unpacked("0.1.0.tar.gz");

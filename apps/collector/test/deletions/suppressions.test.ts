@@ -1,6 +1,5 @@
-import { createHmac, hash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import {
-  BEFORE_FIRST,
   idDigest,
   type MemoryStore,
   openMemoryStore,
@@ -18,42 +17,11 @@ beforeEach(() => {
   store = openMemoryStore({ clock });
 });
 const open = (key = KEY) => openSuppressions({ store, clock, digest: idDigest(key) });
-const stored = async (): Promise<string> =>
-  JSON.stringify(await store.config.list<SuppressionDocument>(SUPPRESSION));
 
 test("digests are HMAC-SHA-256", () => {
   const digest = idDigest(KEY);
   for (const identity of ["u:ann", "a:\u00e9\u65e5\u672c", `u:${"x".repeat(5_000)}`] as const)
     expect(digest.of(identity)).toBe(createHmac("sha256", KEY).update(identity).digest("hex"));
-});
-
-describe("suppressions from an older version", () => {
-  beforeEach(async () => {
-    const of = hash("sha256", "ann");
-    const spans = [{ after: BEFORE_FIRST }];
-    await store.config.put(SUPPRESSION, of, { of, since: "2026-01-01T00:00:00.000Z", spans });
-    const joined = hash("sha256", "phone");
-    await store.config.put(SUPPRESSION, joined, { of, since: "2026-01-01T00:00:00.000Z", spans });
-  });
-
-  test("apply to both kinds of ids, and their plain digests are replaced at the first start", async () => {
-    const suppressions = await open();
-    for (const identity of ["u:ann", "a:ann", "u:phone", "a:phone"] as const)
-      expect(suppressions.isSuppressed(identity)).toBe(true);
-    expect(suppressions.isSuppressed("u:bob")).toBe(false);
-    expect(await stored()).not.toContain(hash("sha256", "ann"));
-    expect(suppressions.list()).toMatchObject([{ kind: "any" }, { kind: "any" }]);
-    const again = await open();
-    expect(again.isSuppressed("a:phone")).toBe(true);
-    expect(again.unrecognized()).toBe(0);
-  });
-
-  test("can be lifted by their id, together with joined ids", async () => {
-    const suppressions = await open();
-    expect(await suppressions.lift("u:ann")).toBe(true);
-    expect(suppressions.isSuppressed("a:phone")).toBe(false);
-    expect(suppressions.list()).toEqual([]);
-  });
 });
 
 test("suppressions from another key are counted, and can be lifted by their digest", async () => {

@@ -37,11 +37,9 @@ export function admitTrait(
   leftOut: LeftOutOfProfile,
 ): boolean {
   const known = profile.traits.get(name);
-  const before = contentBytes(profile);
-  const after = before - traitBytes(name, known) + traitBytes(name, value);
+  const after = contentBytes(profile) - traitBytes(name, known) + traitBytes(name, value);
   const isOneTooMany = known === undefined && profile.traits.size >= PROFILE_LIMITS.traits;
-  // A profile that grew beyond the limit in an older version may still shrink.
-  if (isOneTooMany || (after > PROFILE_LIMITS.bytes && after > before)) {
+  if (isOneTooMany || after > PROFILE_LIMITS.bytes) {
     profile.leftOut.traits += 1;
     leftOut.traits += 1;
     return false;

@@ -87,15 +87,15 @@ export function userFields(profile: Pick<Profile, "id">): { userId: string } | {
   return isAnonymous(profile) ? { anonymousId: id } : { userId: id };
 }
 
-/** Indices of two ids of the profile, so that a long user id is not stored again for each join. Older versions stored the ids. */
-type StoredJoin = readonly [anonymous: number, user: number] | readonly [anonymous: string, user: string];
+/** Indices of two ids of the profile, so that a long user id is not stored again for each join. */
+type StoredJoin = readonly [anonymous: number, user: number];
 
 /** A stored profile. Arrays, because there are many profiles. */
 interface Stored {
   readonly id: string;
   /** Without its own id. */
   readonly ids?: readonly string[];
-  /** Absent in profiles that older versions stored: everything is joined to its own id. */
+  /** Absent: all anonymous ids are joined to its own id. */
   readonly joined?: readonly StoredJoin[];
   readonly traits?: readonly (readonly [string, unknown])[];
   readonly aspects?: readonly (readonly [number, AggregateState])[];
@@ -150,12 +150,9 @@ function storedJoins({ identities, joined }: Profile): StoredJoin[] {
 
 /** The joins of which the profile has both ids. */
 function joinsOf(stored: readonly StoredJoin[] = [], identities: readonly string[]): Map<string, string> {
-  const places = new Map(identities.map((identity, place) => [identity, place]));
-  const known = (id: number | string): string | undefined =>
-    identities[typeof id === "number" ? id : (places.get(id) ?? -1)];
   return new Map(
     stored.flatMap(([from, to]) => {
-      const [anonymous, user] = [known(from), known(to)];
+      const [anonymous, user] = [identities[from], identities[to]];
       return anonymous === undefined || user === undefined ? [] : [[anonymous, user] as const];
     }),
   );
@@ -163,8 +160,7 @@ function joinsOf(stored: readonly StoredJoin[] = [], identities: readonly string
 
 export function decodeProfile({ number, firstSeenMs, lastSeenMs, body }: ProfileRecord): Profile {
   const stored = parseJson(body) as Stored;
-  // Profiles stored by older versions list their own id too.
-  const identities = [stored.id, ...(stored.ids ?? []).filter((identity) => identity !== stored.id)];
+  const identities = [stored.id, ...(stored.ids ?? [])];
   return {
     number,
     id: stored.id,

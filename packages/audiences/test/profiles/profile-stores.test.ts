@@ -1,12 +1,9 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import type { ProfileRecord } from "@sluice/event-log";
 import { memoryProfileStore, openSqliteProfileStore } from "@sluice/event-log";
 import { profileStoreContract } from "@sluice/event-log/testing";
 import { expect, test } from "vitest";
-import { decodeProfile, encodeProfile } from "../../src/profiles/profile.js";
 
 const SEEN = { firstSeenMs: 10, lastSeenMs: 20 };
 
@@ -30,32 +27,6 @@ profileStoreContract("sqlite", async () => {
       await rm(directory, { recursive: true });
     },
   };
-});
-
-test("profiles of the first layout are taken over", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "sluice-profiles-"));
-  const old = new DatabaseSync(join(directory, "profiles.db"));
-  old.exec(`
-    CREATE TABLE profiles (number INTEGER PRIMARY KEY, due INTEGER, body TEXT NOT NULL) STRICT;
-    CREATE TABLE progress (only INTEGER PRIMARY KEY CHECK (only = 1), cursor INTEGER NOT NULL) STRICT;
-    INSERT INTO progress VALUES (1, 8);
-    INSERT INTO profiles VALUES (4, 77, '{"id":"u:ann","seen":[5,6],"ids":["u:ann","a:x"],"traits":[["n",12345678901234567890]]}');
-    PRAGMA user_version = 1;
-  `);
-  old.close();
-  const store = openSqliteProfileStore({ directory });
-  try {
-    expect(await store.cursor()).toBe(8);
-    expect(await store.due(77, 1)).toEqual([4]);
-    const [record] = await store.load([4]);
-    expect(record).toMatchObject({ number: 4, firstSeenMs: 5, lastSeenMs: 6 });
-    const profile = decodeProfile(record as ProfileRecord);
-    expect(profile.identities).toEqual(["u:ann", "a:x"]);
-    expect(encodeProfile(profile)).toBe('{"id":"u:ann","ids":["a:x"],"traits":[["n",12345678901234567890]]}');
-  } finally {
-    await store.close();
-    await rm(directory, { recursive: true });
-  }
 });
 
 test("what was removed is in no byte of the files after compaction", async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "@sluice/event-log";
-import { openMemoryStore, openSqliteProfileStore } from "@sluice/event-log";
+import { openMemoryStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../src/definitions/definitions.js";
@@ -154,47 +154,6 @@ test(
     const count = computedTrait("poisons", "count", { event: "Order" });
     await store.config.put(COMPUTED_TRAIT, "poisons", count.document);
     expect(await audiences.forget([MALLORY])).toMatchObject([{ profile: true }]);
-  },
-  RUN_MS,
-);
-
-test(
-  "a profile that an older version let grow without bounds is cut down, and can be deleted",
-  async () => {
-    await audiences.close();
-    const old = openSqliteProfileStore({ directory });
-    const traits = Array.from({ length: 9_000 }, (_, index) => [`trait ${index}`, `${"{},".repeat(1_000)}`]);
-    const nested = Array.from({ length: 2_000 }, (_, index) => [`nested ${index}`, Array(1_000).fill({})]);
-    const ids = Array.from({ length: 700 }, (_, index) => `a:anonymous ${index}`);
-    await old.commit({
-      profiles: [
-        {
-          number: 1,
-          firstSeenMs: 1,
-          lastSeenMs: 2,
-          body: JSON.stringify({ id: "u:mallory", ids, traits: [["plan", "free"], ...nested, ...traits] }),
-        },
-      ],
-      identities: ["u:mallory", ...ids].map((identity) => [identity, 1]),
-      documents: [["numbers", JSON.stringify({ nonce: "old", nextProfile: 2, nextSeq: 1, nextAspect: 1 })]],
-    });
-    await old.close();
-    metrics = new FakeMetrics();
-    await start();
-    await send({ type: "identify", userId: "mallory", traits: { plan: "pro", another: 1 } });
-    await toldOf("mallory");
-    const mallory = await audiences.profile("mallory");
-    expect(mallory?.identities.anonymousIds).toHaveLength(499);
-    expect(mallory?.traits.plan).toBe("pro");
-    expect(mallory?.leftOut).toEqual({
-      traits: 11_002 - Object.keys(mallory?.traits ?? {}).length,
-      ids: 201,
-    });
-    expect(Buffer.byteLength(JSON.stringify(mallory?.traits))).toBeLessThanOrEqual(256 * 1_024);
-    expect(await audiences.profile("anonymous 498")).toBeDefined();
-    expect(await audiences.profile("anonymous 499")).toBeUndefined();
-    expect(await audiences.forget([MALLORY])).toMatchObject([{ profile: true, audienceMemberships: 1 }]);
-    expect(metric("sluice_audience_engine_deaths_total")).toBe(0);
   },
   RUN_MS,
 );

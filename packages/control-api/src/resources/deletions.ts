@@ -8,9 +8,7 @@ const Digest = Type.String({
     "HMAC-SHA-256 of the id with its kind, in lower-case hex, because ids are personal data too. The key is derived from the collector's secret key",
 });
 
-export const IdKind = oneOf(["user", "anonymous", "any"], {
-  description: "`any`: either, in entries of a version that did not tell them apart",
-});
+export const IdKind = oneOf(["user", "anonymous"]);
 export type IdKind = Shape<typeof IdKind>;
 
 const Id = Type.String({ minLength: 1, maxLength: 1_000 });
@@ -97,12 +95,7 @@ export const DeletionReceipt = Type.Object({
       sourceId: Type.String(),
       messageId: Type.String(),
       destinationIds: Type.Array(Type.String()),
-      deliveries: Type.Optional(
-        Type.Array(DeleteDelivery, {
-          description:
-            "One per destination. Absent in deletions that an earlier version finished, which did not record them",
-        }),
-      ),
+      deliveries: Type.Array(DeleteDelivery, { description: "One per destination" }),
     }),
     {
       description:

@@ -8,10 +8,6 @@ import type { Identity } from "./identity.js";
 export interface IdDigest {
   /** The digest of an id with its kind. */
   of(identity: Identity): string;
-  /** The digest of an id that older versions stored as its SHA-256, without its kind. */
-  ofSha256(sha256: string): string;
-  /** The same for the text of such an id. */
-  ofUntyped(id: string): string;
 }
 
 const BLOCK_BYTES = 64;
@@ -26,12 +22,12 @@ export function idDigest(key: Uint8Array): IdDigest {
     inner[index] = (inner[index] ?? 0) ^ byte;
     outer[index] = (outer[index] ?? 0) ^ byte;
   }
-  const hmac = (text: string): string => {
-    hash("sha256", Buffer.concat([inner, Buffer.from(text)]), "buffer").copy(outer, BLOCK_BYTES);
-    return hash("sha256", outer, "hex");
+  return {
+    of(identity) {
+      hash("sha256", Buffer.concat([inner, Buffer.from(identity)]), "buffer").copy(outer, BLOCK_BYTES);
+      return hash("sha256", outer, "hex");
+    },
   };
-  const ofSha256 = (sha256: string): string => hmac(`sha256:${sha256}`);
-  return { of: hmac, ofSha256, ofUntyped: (id) => ofSha256(hash("sha256", id)) };
 }
 
 /** The digests' key, derived from the data folder's secret key. */

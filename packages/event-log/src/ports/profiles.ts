@@ -92,10 +92,7 @@ export interface ProfileStore {
   documents(): Promise<ReadonlyMap<string, string>>;
   /** Profile numbers by identity. Unknown identities are left out. */
   resolve(identities: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /**
-   * Profiles by number. Unknown numbers are left out. A profile that an older version let grow far beyond `PROFILE_LIMITS` is cut to
-   * its first ids and traits, and stored that way.
-   */
+  /** Profiles by number. Unknown numbers are left out. */
   load(numbers: readonly number[]): Promise<readonly ProfileRecord[]>;
   /**
    * Profiles in the order of their numbers, from the first one after `after`; with `isDescending` in the opposite order, from the

@@ -12,8 +12,6 @@ export interface Rejection {
   readonly excerpt: string;
   /** Ids that it names or may name: deleting one of them removes it. Absent: no known id. */
   readonly identities?: readonly Identity[];
-  /** The same ids without kinds, as older versions stored them. */
-  readonly users?: readonly string[];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Identity, idOf } from "../message/identity.js";
 import type { Rejection } from "../ports/rejections.js";
 
-type KnownUsers = Pick<Rejection, "users" | "identities" | "excerpt">;
+type KnownUsers = Pick<Rejection, "identities" | "excerpt">;
 
 /**
  * Returns a function that tells whether deleting these ids removes a refused message. If the message has no id in the known fields,
@@ -13,18 +13,11 @@ export function ofUsers(
   requested: readonly Identity[] = identities,
 ): (rejection: KnownUsers) => boolean {
   const wanted = new Set(identities);
-  const ids = new Set(identities.map(idOf));
   const isNamedIn = quotedIn([...new Set(requested.map(idOf))]);
   return (rejection) =>
     wanted.size > 0 &&
     (rejection.identities?.some((identity) => wanted.has(identity)) === true ||
-      // An older version stored ids without their kind.
-      rejection.users?.some((id) => ids.has(id)) === true ||
-      (!isSomebodys(rejection) && isNamedIn(rejection.excerpt)));
-}
-
-function isSomebodys({ identities = [], users = [] }: KnownUsers): boolean {
-  return identities.length > 0 || users.length > 0;
+      ((rejection.identities ?? []).length === 0 && isNamedIn(rejection.excerpt)));
 }
 
 /** What follows a key. */

@@ -1,5 +1,5 @@
 import type { IdDigest } from "../message/id-digest.js";
-import { type Identity, idOf } from "../message/identity.js";
+import type { Identity } from "../message/identity.js";
 import type { Offset } from "../message/offset.js";
 
 /** A span of the log in which a user's messages are not delivered; open-ended until the suppression is lifted. */
@@ -8,13 +8,11 @@ export interface SuppressedSpan {
   readonly upTo?: Offset;
 }
 
-/** The kind of a suppressed id. `any`: both; older versions did not distinguish them. */
-export type SuppressedKind = "user" | "anonymous" | "any";
+export type SuppressedKind = "user" | "anonymous";
 
 /** The spans of one id, which is stored only as a digest. */
 export interface SuppressedId {
   readonly digest: string;
-  readonly kind: SuppressedKind;
   readonly spans: readonly SuppressedSpan[];
 }
 
@@ -26,21 +24,14 @@ export interface SpanIndex {
 }
 
 export function spanIndex(digest: IdDigest): SpanIndex {
-  const typed = new Map<string, readonly SuppressedSpan[]>();
-  /** Ids of kind `any`. */
-  const untyped = new Map<string, readonly SuppressedSpan[]>();
+  const byDigest = new Map<string, readonly SuppressedSpan[]>();
   return {
-    set({ digest: id, kind, spans }) {
-      typed.delete(id);
-      untyped.delete(id);
-      if (spans.length > 0) (kind === "any" ? untyped : typed).set(id, spans);
+    set({ digest: id, spans }) {
+      if (spans.length > 0) byDigest.set(id, spans);
+      else byDigest.delete(id);
     },
-    spansOf(identity) {
-      // Digests are expensive, and most collectors need none.
-      const own = typed.size === 0 ? [] : (typed.get(digest.of(identity)) ?? []);
-      const either = untyped.size === 0 ? undefined : untyped.get(digest.ofUntyped(idOf(identity)));
-      return either === undefined ? own : [...own, ...either];
-    },
+    // Digests are expensive, and most collectors need none.
+    spansOf: (identity) => (byDigest.size === 0 ? [] : (byDigest.get(digest.of(identity)) ?? [])),
   };
 }
 
@@ -57,15 +48,14 @@ export interface SuppressionDocument {
    * itself.
    */
   readonly of: string;
-  /** Absent in a document of an older version: its id is a plain SHA-256. */
-  readonly kind?: SuppressedKind;
+  readonly kind: SuppressedKind;
   /** Identifies the key of its digests. */
-  readonly key?: string;
+  readonly key: string;
   readonly since: string;
   readonly spans: readonly SuppressedSpan[];
 }
 
 /** The suppressed id of a document; without spans if the document was deleted. */
 export function suppressedId(digest: string, document: SuppressionDocument | undefined): SuppressedId {
-  return { digest, kind: document?.kind ?? "any", spans: document?.spans ?? [] };
+  return { digest, spans: document?.spans ?? [] };
 }

@@ -340,8 +340,8 @@ export function purgingContract(name: string, open: OpenStore): void {
       store.rejections.add([
         rejection("ann"),
         rejection("annabel"),
-        { ...rejection("not shown"), users: ["bob", "ann"] },
-        { ...rejection("bob"), users: ["bob"] },
+        { ...rejection("not shown"), identities: ["u:bob", "u:ann"] },
+        { ...rejection("bob"), identities: ["u:bob"] },
       ]);
       await store.purge({ userId: "ann" });
       const { items } = await store.rejections.find({}, { limit: 10 });

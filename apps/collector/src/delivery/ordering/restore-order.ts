@@ -38,7 +38,7 @@ export async function restoreOrder(
   }
 }
 
-/** Retries that were stored while the order did not count, or by an older version, have no lane. */
+/** Retries that were stored while the order did not count have no lane. */
 async function putIntoLanes(
   { store, loader }: RestoreDeps,
   consumerId: string,

@@ -14,7 +14,7 @@ import type { Tone } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
 
 type DeleteMessage = DeletionReceipt["deleteMessages"][number];
-type DeleteDelivery = NonNullable<DeleteMessage["deliveries"]>[number];
+type DeleteDelivery = DeleteMessage["deliveries"][number];
 
 const STATES: Readonly<Record<DeleteDelivery["state"], { readonly label: string; readonly tone: Tone }>> = {
   sent: { label: "Delivered", tone: "good" },
@@ -37,7 +37,7 @@ export function DeleteMessages({ deletion, receipt }: { deletion: DeletionView; 
       ) : (
         <ul className="lines">
           {deleteMessages.flatMap((message) =>
-            (message.deliveries ?? message.destinationIds.map(unrecorded)).map((delivery) => (
+            message.deliveries.map((delivery) => (
               <DeliveryLine
                 key={`${message.messageId} ${delivery.destinationId}`}
                 message={message}
@@ -53,24 +53,19 @@ export function DeleteMessages({ deletion, receipt }: { deletion: DeletionView; 
   );
 }
 
-/** A delivery of a deletion that an earlier version finished. */
-function unrecorded(destinationId: string): Omit<DeleteDelivery, "state"> {
-  return { destinationId, attempts: 0, error: "the outcome was not recorded" };
-}
-
 function DeliveryLine({
   message: { messageId, sourceId },
   delivery,
   isErased,
 }: {
   message: DeleteMessage;
-  delivery: Omit<DeleteDelivery, "state"> & Partial<Pick<DeleteDelivery, "state">>;
+  delivery: DeleteDelivery;
   isErased: boolean;
 }) {
   const names = useNames();
   const { state, destinationId, attempts, error } = delivery;
   const name = names.destination(destinationId);
-  const words = state && STATES[state];
+  const { label, tone } = STATES[state];
   return (
     <li>
       <span className="grow">
@@ -82,7 +77,7 @@ function DeliveryLine({
           {error && ` · ${visibleText(error, 120)}`}
         </span>
       </span>
-      {words && <Badge tone={words.tone}>{words.label}</Badge>}
+      <Badge tone={tone}>{label}</Badge>
     </li>
   );
 }

@@ -11,7 +11,7 @@ import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card } from "../../ui/layout/page.js";
 
-const KINDS: Readonly<Record<IdKind, string>> = { user: "User id", anonymous: "Anonymous id", any: "Id" };
+const KINDS: Readonly<Record<IdKind, string>> = { user: "User id", anonymous: "Anonymous id" };
 
 /** Ids whose messages are rejected. Only digests are stored; a suppression is lifted by digest or by the id itself. */
 export function SuppressionsCard() {

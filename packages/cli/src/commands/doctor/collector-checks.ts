@@ -99,7 +99,7 @@ function checkStorage(storage: CollectorInfo["storage"]): Check {
   };
 }
 
-/** The disk of the collector, which may be on another machine. Versions before 0.2 do not report it. */
+/** The disk of the collector, which may be on another machine. Undefined: the collector cannot read its free space. */
 export function checkDisk(disk: CollectorInfo["disk"]): Check[] {
   if (disk === undefined) return [];
   return [checkFreeSpace(disk.freeBytes, "on the collector's disk", disk.lowBelowBytes)];

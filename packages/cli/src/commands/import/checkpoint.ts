@@ -11,8 +11,8 @@ export interface Checkpoint {
   /** Size of the imported file, in bytes. If the file has changed, the import starts from the beginning. */
   readonly size: number;
   readonly modifiedMs: number;
-  /** What was chosen: whether the messages are delivered. Absent in files of earlier versions. */
-  readonly deliver?: boolean;
+  /** What was chosen: whether the messages are delivered. */
+  readonly deliver: boolean;
   /** Notes on accepted messages, by code. Absent: none. */
   readonly notes?: { readonly [code: string]: number };
 }

@@ -47,7 +47,7 @@ export async function moveIn(options: MoveInOptions): Promise<MigrationResult> {
     if (state.kind === "used" || (state.kind === "begun" && state.seed !== folder.seed))
       throw refusalOf(state, folder.seed);
     makeEmpty(work);
-    const source = await countSource(folder, work, options);
+    const source = await countSource(folder, options);
     const isStored = state.kind !== "empty" && (await isInCluster(source, work, options));
     if (state.kind === "whole") {
       if (!isStored) throw refusalOf(state, folder.seed);
@@ -92,17 +92,11 @@ async function isInCluster(source: Contents, work: string, options: MoveInOption
 
 async function countSource(
   folder: LockedFolder,
-  work: string,
   { onProgress, signal, directory }: MoveInOptions,
 ): Promise<Contents> {
   onProgress({ step: "count source" });
   try {
-    if (folder.hasCurrentProfiles) return await contentsOf(folder.databases, signal);
-    // In an older layout. The copy has the same contents in the layout of today.
-    const copy = copyIn(folder, work, onProgress);
-    const contents = await contentsOfFolder(copy, signal);
-    rmSync(copy, { recursive: true });
-    return contents;
+    return await contentsOf(folder.databases, signal);
   } catch (error) {
     if (signal.aborted || error instanceof MigrationRefused) throw error;
     throw new MigrationRefused(

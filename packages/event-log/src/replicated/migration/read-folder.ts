@@ -12,8 +12,6 @@ import { MigrationRefused } from "./migration-error.js";
 /** The data folder of a collector that does not run, for this process alone until it is closed. Its contents are not changed. */
 export interface LockedFolder {
   readonly databases: StoreDatabases;
-  /** Older layouts of profiles count in another way: they have to be copied first. */
-  readonly hasCurrentProfiles: boolean;
   /** Tells the folder from others. A copy of it has the same. */
   readonly seed: number;
   close(): void;
@@ -53,7 +51,6 @@ export function lockFolder(directory: string): LockedFolder {
     const isFilled = profiles !== undefined && layout > 0;
     return {
       databases: { store, profiles: isFilled ? profiles : undefined },
-      hasCurrentProfiles: !isFilled || layout === PROFILES_LAYOUT,
       seed: seedOf(store),
       close,
     };
@@ -104,7 +101,7 @@ function unusable(error: unknown, directory: string): MigrationRefused {
   return new MigrationRefused("folder_unusable", message);
 }
 
-/** Copies the databases into an empty folder, in the layout of this version, without what is deleted but still takes space. */
+/** Copies the databases into an empty folder, without what is deleted but still takes space. */
 export function copyFolder({ databases: { store, profiles } }: LockedFolder, to: string): void {
   store.prepare("VACUUM INTO ?").run(join(to, DATABASE_FILE));
   profiles?.prepare("VACUUM INTO ?").run(join(to, PROFILES_FILE));

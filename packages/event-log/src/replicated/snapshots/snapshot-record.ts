@@ -9,8 +9,8 @@ export interface CopySnapshot {
   readonly name: string;
   /** The sequence of the last entry in it. */
   readonly sequence: number;
-  /** By the wall clock of the process that made it. Undefined: an earlier version made it. */
-  readonly madeAtMs: number | undefined;
+  /** By the wall clock of the process that made it. */
+  readonly madeAtMs: number;
   readonly storeBytes: number;
   readonly profilesBytes: number;
 }
@@ -20,10 +20,12 @@ export function nameOfSnapshot(sequence: number, node: string): string {
   return `${PREFIX}${String(sequence).padStart(16, "0")}-${node}`;
 }
 
-export function metadataOf(
-  snapshot: Omit<CopySnapshot, "name"> & { readonly madeAtMs: number },
-): Record<string, string> {
-  const { sequence, madeAtMs, storeBytes, profilesBytes } = snapshot;
+export function metadataOf({
+  sequence,
+  madeAtMs,
+  storeBytes,
+  profilesBytes,
+}: Omit<CopySnapshot, "name">): Record<string, string> {
   return {
     format: FORMAT,
     sequence: String(sequence),
@@ -44,7 +46,7 @@ function readRecord({ name, bytes, metadata }: SnapshotRecord): CopySnapshot | u
   const sequence = Number(metadata.sequence);
   const storeBytes = Number(metadata.storeBytes);
   const profilesBytes = Number(metadata.profilesBytes);
-  const madeAtMs = metadata.madeAtMs === undefined ? undefined : Number(metadata.madeAtMs);
+  const madeAtMs = Number(metadata.madeAtMs);
   return storeBytes + profilesBytes === bytes
     ? { name, sequence, madeAtMs, storeBytes, profilesBytes }
     : undefined;

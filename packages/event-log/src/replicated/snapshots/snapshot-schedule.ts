@@ -20,7 +20,7 @@ export interface SnapshotScheduleOptions {
 
 /** What is known of the newest snapshot. */
 export interface SnapshotAge {
-  /** When it was made; undefined if there is none, or if that is not known. */
+  /** When it was made; undefined if there is none. */
   readonly madeAtMs: number | undefined;
   /** About how many bytes of entries this process has applied since. */
   readonly bytesSince: number;

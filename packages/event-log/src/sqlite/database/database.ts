@@ -10,8 +10,6 @@ export { DATABASE_FILE } from "./database-name.js";
 
 /** "Sluc" in ASCII. Marks a database as a collector's. */
 const APPLICATION_ID = 0x536c7563;
-/** Marks those of versions before 0.1.0. */
-const UNRELEASED_ID = 0x536c7569;
 
 /** A data folder cannot be opened. The message is for the person who started the collector. */
 export class CannotOpen extends Error {
@@ -163,11 +161,6 @@ export function checkOwner(database: DatabaseSync, directory: string, known: num
   const { tables } = database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get() as {
     tables: number;
   };
-  if (tables > 0 && owner === UNRELEASED_ID)
-    throw new CannotOpen(
-      `a version before 0.1.0 wrote the data folder ${directory}, and this version cannot open it. Export its messages with that version (\`sluice export\`), and start with a new folder`,
-      { final: true },
-    );
   if (tables > 0 && owner !== APPLICATION_ID) {
     throw new CannotOpen(`${join(directory, DATABASE_FILE)} is a database of another program`, {
       final: true,

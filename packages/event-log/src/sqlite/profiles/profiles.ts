@@ -20,7 +20,6 @@ import { describe, isDamagedFile, makeOwnerOnly, pageBytesOf } from "../database
 import { AppliedMark } from "../replica/applied-mark.js";
 import { FileSnapshot } from "../snapshot/file-snapshot.js";
 import { areProfilesSound, PROFILES_FILE, setProfilesAside } from "./profiles-file.js";
-import { shrinkProfile } from "./shrink-profile.js";
 
 export interface SqliteProfileStoreOptions {
   /** The data folder. */
@@ -42,7 +41,7 @@ export interface SqliteProfileStore extends ProfileStore {
 
 const SCHEMA = `
   CREATE TABLE profiles (number INTEGER PRIMARY KEY, due INTEGER, body TEXT NOT NULL,
-    first INTEGER NOT NULL DEFAULT 0, last INTEGER NOT NULL DEFAULT 0) STRICT;
+    first INTEGER NOT NULL, last INTEGER NOT NULL) STRICT;
   CREATE INDEX profiles_due ON profiles (due) WHERE due IS NOT NULL;
   CREATE TABLE identities (identity TEXT PRIMARY KEY, profile INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE members (definition TEXT, profile INTEGER, since INTEGER NOT NULL, PRIMARY KEY (definition, profile))
@@ -53,20 +52,9 @@ const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE progress (only INTEGER PRIMARY KEY CHECK (only = 1), cursor INTEGER NOT NULL) STRICT;
 `;
-/** From layout 1, whose bodies held the times when a profile was seen. */
-const SEEN_BESIDE_BODY = `
-  ALTER TABLE profiles ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE profiles ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
-  UPDATE profiles SET first = json_extract(body, '$.seen[0]'), last = json_extract(body, '$.seen[1]'),
-    body = json_remove(body, '$.seen');
-`;
-export const PROFILES_LAYOUT = 2;
+export const PROFILES_LAYOUT = 1;
 /** Growth of the write-ahead log after which a checkpoint runs, in pages. */
 const LOG_PAGES = 4096;
-/** Older versions had no limit. A longer body is cut before it is read into memory. */
-const LARGE_BODY_BYTES = 1_024 * 1_024;
-/** A profile whose body is too long to read at once. */
-type LargeRecord = Omit<ProfileRecord, "body"> & { readonly body: null };
 
 /**
  * Profiles in a SQLite file of the data folder. Runs on the thread that opens it: the thread of the audiences engine.
@@ -214,9 +202,7 @@ export function openProfileFile({ directory, cacheKib = 32_768 }: SqliteProfileS
     if (layout > PROFILES_LAYOUT)
       throw new Error(`${PROFILES_FILE} was written by a newer version (layout ${layout})`);
     if (layout < PROFILES_LAYOUT)
-      database.exec(
-        `BEGIN; ${layout === 0 ? SCHEMA : SEEN_BESIDE_BODY} PRAGMA user_version = ${PROFILES_LAYOUT}; COMMIT`,
-      );
+      database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${PROFILES_LAYOUT}; COMMIT`);
     const file = new ProfileFile(database, directory);
     // The first read of every start. If it finds damage now, a new file can take this one's place at once.
     file.cursor();
@@ -313,16 +299,10 @@ export class ProfileFile {
   }
 
   #load(number: number): ProfileRecord | undefined {
-    const row = this.#get<ProfileRecord | LargeRecord>(
-      `SELECT number, first AS firstSeenMs, last AS lastSeenMs, 
-         iif(octet_length(body) <= ${LARGE_BODY_BYTES}, body, NULL) AS body
-       FROM profiles WHERE number = ?`,
+    return this.#get(
+      "SELECT number, first AS firstSeenMs, last AS lastSeenMs, body FROM profiles WHERE number = ?",
       number,
     );
-    if (row === undefined) return undefined;
-    const { firstSeenMs, lastSeenMs } = row;
-    const body = row.body ?? shrinkProfile(this.#database, number);
-    return { number, firstSeenMs, lastSeenMs, body };
   }
 
   scan(

@@ -23,10 +23,7 @@ export interface WebhooksSettings {
   readonly standardWebhooks: boolean;
   /** The file on the collector's machine from which `caPem` was read. */
   readonly caFile?: string;
-  /**
-   * Additional certificate authorities, as they were when the settings were saved; the file is not opened again. Absent in
-   * settings that an older version stored.
-   */
+  /** Additional certificate authorities, as they were when the settings were saved; the file is not opened again. */
   readonly caPem?: string;
 }
 
