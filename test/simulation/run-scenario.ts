@@ -77,6 +77,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
   } finally {
     process.off("unhandledRejection", onUnhandled);
     await cast?.folder?.remove();
+    cast?.profiles.remove();
     cast?.cluster?.remove();
     restoreFiles();
     loop.restore();

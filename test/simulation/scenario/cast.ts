@@ -40,6 +40,7 @@ export interface Cast {
   readonly audiences: Map<number, string>;
   /** Of the embedded store. */
   readonly folder: SqliteFolder | undefined;
+  readonly profiles: ProfileDisk;
 }
 
 export const DROPS_ODD = [
@@ -77,6 +78,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
       history.stored.addRequeue(String(args[0]), offset, world.elapsedMs);
   };
   const receivers = new Receivers(world, history);
+  const profiles = new ProfileDisk(world, folder === undefined ? "memory" : "file");
   const cluster =
     scenario.store === "replicated"
       ? new ClusterActor({ world, history, disk, receivers, folder: newFolder() })
@@ -90,7 +92,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
       receivers,
       // Retention keeps what the event catalog has not read.
       watchersAreSlowerBy: folder === undefined ? 10_000 : 100,
-      durable: folder === undefined ? memoryDurable(world) : embeddedDurable(world, folder),
+      durable: folder === undefined ? memoryDurable(profiles) : embeddedDurable(folder, profiles),
     });
   await world.until(collector.start(), 60_000, "the first start of the collector");
   const call = <T>(method: string, path: string, body?: object): Promise<T> =>
@@ -141,13 +143,13 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     destinations,
     audiences: new Map(),
     folder,
+    profiles,
   };
 }
 
-/** A store and profiles in memory that outlive the processes. Their clock is that of the running process. */
-function memoryDurable(world: World): CollectorActorOptions["durable"] {
+/** A store in memory that outlives the processes. Its clock is that of the running process. */
+function memoryDurable(profiles: ProfileDisk): CollectorActorOptions["durable"] {
   let current: ProcessClock | undefined;
-  const profiles = new ProfileDisk(world);
   const store = openMemoryStore({
     clock: {
       now: () => current?.now() ?? 0,
@@ -163,9 +165,8 @@ function memoryDurable(world: World): CollectorActorOptions["durable"] {
   };
 }
 
-/** The embedded store in a folder, and profiles in memory. */
-function embeddedDurable(world: World, folder: SqliteFolder): CollectorActorOptions["durable"] {
-  const profiles = new ProfileDisk(world);
+/** The embedded store in a folder. */
+function embeddedDurable(folder: SqliteFolder, profiles: ProfileDisk): CollectorActorOptions["durable"] {
   return async (clock) => ({
     store: await folder.open(clock),
     profiles,

@@ -1,4 +1,11 @@
-import { memoryProfileStore, type ProfileCommit, type ProfileStore } from "@sluice/event-log";
+import { rmSync } from "node:fs";
+import {
+  memoryProfileStore,
+  openSqliteProfileStore,
+  type ProfileCommit,
+  type ProfileStore,
+} from "@sluice/event-log";
+import { newFolder } from "./sqlite-folder.js";
 import type { World } from "./world.js";
 
 /**
@@ -8,18 +15,26 @@ import type { World } from "./world.js";
 export class ProfileDisk {
   readonly #world: World;
   readonly #random;
-  #inner = memoryProfileStore();
+  #folder: string | undefined;
+  #inner: ProfileStore;
   #commits: ProfileCommit[] = [];
   /** So many of the commits are synced. */
   #synced = 0;
 
-  constructor(world: World) {
+  /** `kind`: the store in memory, or the shipped one in a folder. */
+  constructor(world: World, kind: "memory" | "file") {
     this.#world = world;
     this.#random = world.random.fork("profiles");
+    this.#folder = kind === "file" ? newFolder() : undefined;
+    this.#inner = this.#opened();
   }
 
   /** The store as a process opens it. */
   open(): ProfileStore {
+    if (this.#folder !== undefined) {
+      void this.#inner.close();
+      this.#inner = this.#opened();
+    }
     const inner = this.#inner;
     return {
       ...inner,
@@ -30,7 +45,10 @@ export class ProfileDisk {
         return inner.commit(change);
       },
       // Rewrites the file, and syncs it.
-      compact: async () => this.sync(),
+      compact: async () => {
+        await inner.compact();
+        this.sync();
+      },
     };
   }
 
@@ -46,9 +64,22 @@ export class ProfileDisk {
     this.#world.note(`profiles kept ${kept} of ${unsynced} unsynced commits`);
     if (kept < unsynced) {
       this.#commits = this.#commits.slice(0, this.#synced + kept);
-      this.#inner = memoryProfileStore();
+      this.remove();
+      if (this.#folder !== undefined) this.#folder = newFolder();
+      this.#inner = this.#opened();
       for (const change of this.#commits) void this.#inner.commit(change);
     }
     this.sync();
+  }
+
+  remove(): void {
+    void this.#inner.close();
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #opened(): ProfileStore {
+    return this.#folder === undefined
+      ? memoryProfileStore()
+      : openSqliteProfileStore({ directory: this.#folder });
   }
 }
