@@ -2,7 +2,7 @@ import { describe, it } from "vitest";
 import { expectSeeds } from "./expect-seeds.js";
 
 const FIRST = 1;
-const LAST = 500;
+const LAST = 200;
 const A_TEST = 50;
 
 describe("the promises hold in a simulated world", { timeout: 300_000 }, () => {

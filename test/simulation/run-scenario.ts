@@ -7,6 +7,7 @@ import type { History, Post } from "./actors/history.js";
 import { INVARIANTS } from "./invariants/index.js";
 import type { AtRest, FinishedRun, Life, Usage } from "./invariants/invariant.js";
 import { assemble, type Cast, type CastDestination } from "./scenario/cast.js";
+import { insist } from "./scenario/insist.js";
 import type { Scenario } from "./scenario/scenario.js";
 import { runStep } from "./scenario/steps.js";
 import { takeOverEventLoop } from "./world/determinism.js";
@@ -105,6 +106,12 @@ async function heal(cast: Cast): Promise<void> {
     if (!receiver.isDead) receiver.behaviour = { kind: "takes" };
   }
   await world.until(collector.start(), 600_000, "the last start of the collector");
+  // Of two changes that waited for an owner together, the one that disables it may have been carried out last.
+  for (const { id, wasDisabled } of cast.destinations)
+    if (wasDisabled) {
+      const enabled = insist(world, () => collector.api("PATCH", `/destinations/${id}`, { enabled: true }));
+      await world.until(enabled, 600_000, "the last change of a destination");
+    }
   for (const sdk of sdks) sdk.start();
   await Promise.all(
     sdks.map((sdk) => world.until(sdk.close(CLOSE_MS), 2 * CLOSE_MS, "close() of an application")),

@@ -15,8 +15,8 @@ import { callApi, readMetrics } from "./call-api.js";
 import { ClusterNodeActor } from "./cluster-node.js";
 import type { History } from "./history.js";
 import { LogObserver } from "./log-observer.js";
-import { passOver } from "./memory-front.js";
 import type { ServedAnswer, ServedRequest } from "./memory-server.js";
+import { peerConnection } from "./peer-connection.js";
 import type { Receivers } from "./receivers.js";
 import type { Site } from "./site.js";
 
@@ -60,7 +60,8 @@ export class ClusterActor implements Site {
           folder: new CopyFolder(join(folder, name)),
           network: new EngineNetwork(world, name, disk),
           engine,
-          passOn: (address, request) => passOver(link, () => this.#serveForPeer(address, request)),
+          connect: (address) =>
+            peerConnection(address, link, () => this.nodes.find((node) => node.url === address)?.server),
           onOwner: () => this.#ownerChanged(),
         }),
     );
@@ -123,8 +124,8 @@ export class ClusterActor implements Site {
 
   /** The load balancer takes any process that runs. */
   readonly serve = async (request: ServedRequest): Promise<ServedAnswer | "refused" | "cut"> => {
-    const fronts = this.nodes.flatMap(({ front }) => front ?? []);
-    return fronts.length === 0 ? "refused" : this.#random.pick(fronts).serve(request);
+    const servers = this.nodes.flatMap(({ server }) => server ?? []);
+    return servers.length === 0 ? "refused" : this.#random.pick(servers).serve(request);
   };
 
   api(method: string, path: string, body?: object): Promise<unknown> {
@@ -132,8 +133,8 @@ export class ClusterActor implements Site {
   }
 
   metrics(): Promise<Map<string, number>> {
-    const { front } = this.owner ?? {};
-    return readMetrics((request) => front?.serve(request) ?? Promise.resolve("refused"));
+    const { server } = this.owner ?? {};
+    return readMetrics((request) => server?.serve(request) ?? Promise.resolve("refused"));
   }
 
   /** Ends the processes when all have followed the log, and reads what each of them has, and the engine. */
@@ -170,14 +171,6 @@ export class ClusterActor implements Site {
   remove(): void {
     for (const { folder } of this.nodes) folder.close();
     rmSync(this.#options.folder, { recursive: true, force: true });
-  }
-
-  async #serveForPeer(
-    address: string,
-    request: ServedRequest,
-  ): Promise<ServedAnswer | "refused" | "cut" | "not owner"> {
-    const { front } = this.nodes.find(({ name }) => address === `http://${name}`) ?? {};
-    return front === undefined ? "refused" : front.serveForPeer(request);
   }
 
   #ownerChanged(): void {

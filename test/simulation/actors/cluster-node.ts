@@ -8,6 +8,8 @@ import {
   type Store,
 } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
+import { openFront } from "../../../apps/collector/src/cluster/front/front.js";
+import type { OwnerConnection } from "../../../apps/collector/src/cluster/front/owner-connection.js";
 import { type ClusterNode, startClusterNode } from "../../../apps/collector/src/cluster/start-node.js";
 import type { AfterCrash, CopyFolder } from "../world/copy-folder.js";
 import type { EngineNetwork } from "../world/engine-network.js";
@@ -15,7 +17,7 @@ import { type Machine, ProcessClock } from "../world/machine.js";
 import { TUNING } from "../world/sqlite-folder.js";
 import type { World } from "../world/world.js";
 import type { CollectorRun, History } from "./history.js";
-import { MemoryFront, type PassOn } from "./memory-front.js";
+import { MemoryServer } from "./memory-server.js";
 import type { Receivers } from "./receivers.js";
 import { optionsOfProcess, optionsOfRun, slowed } from "./simulated-options.js";
 
@@ -39,7 +41,8 @@ export interface ClusterNodeParts {
   readonly folder: CopyFolder;
   readonly network: EngineNetwork;
   readonly engine: ReplicationEngine;
-  readonly passOn: PassOn;
+  /** Connects to another process. */
+  readonly connect: (address: string) => OwnerConnection;
   /** Called when a process of it takes requests as the owner, or does no more. */
   readonly onOwner: () => void;
 }
@@ -48,8 +51,7 @@ interface Process {
   readonly clock: ProcessClock;
   readonly ended: AbortController;
   readonly node: Promise<ClusterNode>;
-  /** Set when it listens. */
-  front: MemoryFront | undefined;
+  readonly server: MemoryServer;
   replica: Replica | undefined;
   /** What runs while it owns the log. */
   leadership: Leadership | undefined;
@@ -76,6 +78,11 @@ export class ClusterNodeActor {
     return this.#parts.name;
   }
 
+  /** Where the other process reaches it. */
+  get url(): string {
+    return `http://${this.name}`;
+  }
+
   get network(): EngineNetwork {
     return this.#parts.network;
   }
@@ -88,8 +95,9 @@ export class ClusterNodeActor {
     return this.#process !== undefined;
   }
 
-  get front(): MemoryFront | undefined {
-    return this.#process?.front;
+  /** What listens now. */
+  get server(): MemoryServer | undefined {
+    return this.#process?.server;
   }
 
   get replica(): Replica | undefined {
@@ -124,7 +132,7 @@ export class ClusterNodeActor {
       clock,
       ended,
       node: started.promise,
-      front: undefined,
+      server: new MemoryServer(),
       replica: undefined,
       leadership: undefined,
     };
@@ -142,13 +150,11 @@ export class ClusterNodeActor {
         });
         return process.replica;
       },
-      openFront: async (own) => {
-        process.front = new MemoryFront(`http://${name}`, own, this.#parts.passOn);
-        return process.front;
-      },
+      openFront: (own) => openFront({ ...own, listen: process.server.open, connect: this.#parts.connect }),
       clusterOptions: {
         name: "simulated",
         node: name,
+        advertise: this.url,
         openEngine: async () => network.engineOf(engine, () => clock.isAlive, ended.signal),
       },
     }).then(started.resolve, started.reject);
@@ -228,7 +234,7 @@ export class ClusterNodeActor {
     world.note(`${name} crash, copy ${after}`);
     ended.clock.stop();
     ended.ended.abort();
-    ended.front?.cut();
+    ended.server.cut();
     folder.crash(after);
     onOwner();
   }
@@ -252,7 +258,7 @@ export class ClusterNodeActor {
     world.note(`${name} stop`);
     ended.clock.stop();
     ended.ended.abort();
-    ended.front?.cut();
+    ended.server.cut();
     folder.close();
   }
 

@@ -1,5 +1,6 @@
 import { type Collector, startCollector } from "@sluice/collector";
 import type { Store } from "@sluice/event-log";
+import { startServer } from "../../../apps/collector/src/http/server.js";
 import { DATA_FOLDER } from "../world/determinism.js";
 import { type Disk, type Mount, mountedProfiles, mountedStore } from "../world/disk.js";
 import { Machine, ProcessClock } from "../world/machine.js";
@@ -87,7 +88,7 @@ export class CollectorActor implements Site {
       dataDirectory: DATA_FOLDER,
       store: mountedStore(opened.store, mount),
       profiles: mountedProfiles(opened.profiles.open(), mount),
-      startServer: server.start,
+      startServer: (options) => startServer(options, server.open),
     });
     const died = Promise.withResolvers<never>();
     const process: Process = {

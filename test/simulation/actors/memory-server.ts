@@ -1,13 +1,12 @@
-import type { IncomingHttpHeaders } from "node:http";
-import { errorAnswer } from "../../../apps/collector/src/http/connection/respond.js";
-import type { Handler, HttpAnswer, Route } from "../../../apps/collector/src/http/routing/route.js";
-import { createRouter, type Router } from "../../../apps/collector/src/http/routing/router.js";
-import type { HttpServer, StartServer } from "../../../apps/collector/src/http/server.js";
+import { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import type { OpenListener, ServeRequest } from "../../../apps/collector/src/http/server.js";
 
 export interface ServedRequest {
   readonly method: string;
   readonly path: string;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
@@ -17,21 +16,21 @@ export interface ServedAnswer {
   readonly body: string;
 }
 
-/** Stands in for node:http: finds routes and calls handlers in this process. */
+/** Stands in for the sockets and the parser of node:http: passes requests to the real server, and reads what it writes. */
 export class MemoryServer {
-  #router: Router | undefined;
-  #pending = 0;
+  #serve: ServeRequest | undefined;
   #onIdle: (() => void) | undefined;
-  readonly #cuts = new Set<() => void>();
+  readonly #pending = new Set<Exchange>();
 
-  readonly start: StartServer = async ({ routes, clock }): Promise<HttpServer> => {
-    this.#router = createRouter(routes);
+  readonly open: OpenListener = async ({ clock }, serve) => {
+    this.#serve = serve;
     return {
       port: 80,
       url: "http://127.0.0.1",
+      closeIdle: () => {},
       close: (graceMs) => {
-        this.#router = undefined;
-        if (this.#pending === 0) return Promise.resolve();
+        this.#serve = undefined;
+        if (this.#pending.size === 0) return Promise.resolve();
         return new Promise((resolve) => {
           const cancel = clock.after(graceMs, () => {
             this.cut();
@@ -47,66 +46,100 @@ export class MemoryServer {
   };
 
   serve(request: ServedRequest): Promise<ServedAnswer | "refused" | "cut"> {
-    const router = this.#router;
-    if (router === undefined) return Promise.resolve("refused");
-    this.#pending += 1;
+    const serve = this.#serve;
+    if (serve === undefined) return Promise.resolve("refused");
     return new Promise((resolve) => {
-      const cut = (): void => resolve("cut");
-      this.#cuts.add(cut);
-      handle(router, request).then((answer) => {
-        this.#pending -= 1;
-        if (this.#pending === 0) this.#onIdle?.();
-        this.#cuts.delete(cut);
+      const exchange = new Exchange(request, (answer) => {
+        this.#pending.delete(exchange);
+        if (this.#pending.size === 0) this.#onIdle?.();
         resolve(answer);
       });
+      this.#pending.add(exchange);
+      exchange.begin(serve);
     });
   }
 
   /** Breaks the connections of all requests without an answer. */
   cut(): void {
-    this.#router = undefined;
-    for (const cut of this.#cuts) cut();
-    this.#cuts.clear();
+    this.#serve = undefined;
+    for (const exchange of this.#pending) exchange.cut();
   }
 }
 
-async function handle(router: Router, request: ServedRequest): Promise<ServedAnswer> {
-  const url = new URL(request.path, "http://collector");
-  const match = router(url.pathname);
-  const handler: Handler | undefined = match?.route.methods[request.method as keyof Route["methods"]];
-  if (match === undefined || handler === undefined) return { status: 404, headers: {}, body: "" };
-  try {
-    return written(
-      await handler({
-        method: request.method,
-        path: url.pathname,
-        params: match.params,
-        query: url.searchParams,
-        headers: request.headers,
-        remoteAddress: "127.0.0.1",
-        hosts: ["127.0.0.1"],
-        origin: "http://127.0.0.1",
-        isLocal: true,
-        signal: new AbortController().signal,
-        vouch: () => {},
-        dropBody: async () => {},
-        readBody: async () => request.body,
-      }),
-    );
-  } catch (error) {
-    return written(errorAnswer(error));
+type OnEnd = (answer: ServedAnswer | "cut") => void;
+
+/** One request over a connection of its own. */
+class Exchange {
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #connection = new Connection();
+  readonly #onEnd: OnEnd;
+
+  constructor({ method, path, headers, body }: ServedRequest, onEnd: OnEnd) {
+    this.#onEnd = onEnd;
+    const socket = this.#connection as unknown as Socket;
+    const message = new IncomingMessage(socket);
+    const length = body.length === 0 ? {} : { "content-length": String(body.length) };
+    const sent = { host: "127.0.0.1", ...headers, ...length };
+    Object.assign(message, { method, url: path, httpVersion: "1.1" });
+    for (const [name, value] of Object.entries(sent)) {
+      message.headers[name.toLowerCase()] = value;
+      message.rawHeaders.push(name, value);
+    }
+    if (body.length > 0) message.push(Buffer.from(body));
+    message.complete = true;
+    message.push(null);
+    this.#message = message;
+    this.#response = new ServerResponse(message);
+    this.#response.sendDate = false;
+    this.#response.assignSocket(socket);
+  }
+
+  begin(serve: ServeRequest): void {
+    const response = this.#response;
+    response.once("finish", () => {
+      this.#message.resume();
+      response.detachSocket(this.#connection as unknown as Socket);
+      response.emit("close");
+    });
+    response.once("close", () => this.#onEnd(response.writableFinished ? this.#connection.answer : "cut"));
+    serve(this.#message, response, false);
+  }
+
+  /** The connection breaks. */
+  cut(): void {
+    this.#message.destroy();
+    this.#response.destroy();
   }
 }
 
-/** An answer as a client sees it. */
-export function written({ status, headers = {}, body }: HttpAnswer): ServedAnswer {
-  const text =
-    typeof body === "string"
-      ? body
-      : body instanceof Uint8Array
-        ? ""
-        : body === undefined
-          ? ""
-          : JSON.stringify(body);
-  return { status, headers, body: text };
+/** The server's end of a connection: keeps what it writes. */
+class Connection extends Duplex {
+  readonly remoteAddress = "127.0.0.1";
+  #written = "";
+
+  /** What was written, without the framing of HTTP. Answers of a length that is not known beforehand are not asked for. */
+  get answer(): ServedAnswer {
+    const headEnd = this.#written.indexOf("\r\n\r\n");
+    const [status = "", ...lines] = this.#written.slice(0, headEnd).split("\r\n");
+    const headers = lines.map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)];
+    });
+    const body = Buffer.from(this.#written.slice(headEnd + 4), "latin1").toString("utf8");
+    return { status: Number(status.split(" ")[1]), headers: Object.fromEntries(headers), body };
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  destroySoon(): void {}
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    this.#written += chunk.toString("latin1");
+    done();
+  }
 }

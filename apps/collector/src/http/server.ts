@@ -49,18 +49,21 @@ export interface HttpServer {
 
 export type StartServer = (options: ServerOptions) => Promise<HttpServer>;
 
-/** Serves routes over node:http. Rejects if it cannot listen on the port. */
-export async function startServer(options: ServerOptions): Promise<HttpServer> {
+/** Serves routes over node:http. Rejects if it cannot listen on the port. `open`: only the simulation replaces it. */
+export async function startServer(
+  options: ServerOptions,
+  open: OpenListener = openListener,
+): Promise<HttpServer> {
   const { clock } = options;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes, clock);
   const metrics = options.httpMetrics ?? httpMetrics(options.metrics, budget);
   const serving = routeServer({ ...options, limits, budget, httpMetrics: metrics });
-  const { server, ...listener } = await openListener({ ...options, limits, metrics, clock }, serving.serve);
+  const { closeIdle, ...listener } = await open({ ...options, limits, metrics, clock }, serving.serve);
   return {
     ...listener,
     close(graceMs) {
-      serving.beginClosing(() => server.closeIdleConnections());
+      serving.beginClosing(closeIdle);
       return listener.close(graceMs);
     },
   };
@@ -75,7 +78,11 @@ export interface RouteServer {
   abortStreams(): void;
 }
 
-type ServeRequest = (message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
+export type ServeRequest = (
+  message: IncomingMessage,
+  response: ServerResponse,
+  expectsContinue: boolean,
+) => void;
 
 export function routeServer(
   options: Omit<ServerOptions, "host" | "port" | "limits" | "budget" | "httpMetrics"> & {
@@ -121,11 +128,14 @@ export interface ListenerOptions {
 
 /** An address that is listened on. */
 export interface Listener extends HttpServer {
-  readonly server: Server;
+  /** Closes the connections without a request. */
+  closeIdle(): void;
 }
 
+export type OpenListener = (options: ListenerOptions, serve: ServeRequest) => Promise<Listener>;
+
 /** Listens, and passes every request to `serve`. Rejects if it cannot listen on the port. */
-export async function openListener(options: ListenerOptions, serve: ServeRequest): Promise<Listener> {
+export const openListener: OpenListener = async (options, serve) => {
   const { limits, metrics, clock } = options;
   const server = createLimitedServer(limits);
   const serveIfRead: ServeRequest = (message, response, expectsContinue) => {
@@ -138,7 +148,7 @@ export async function openListener(options: ListenerOptions, serve: ServeRequest
   await listen(server, options.host, options.port);
   const { port } = server.address() as AddressInfo;
   return {
-    server,
+    closeIdle: () => server.closeIdleConnections(),
     port,
     url: `http://${urlHost(options.host)}:${port}`,
     close(graceMs) {
@@ -152,7 +162,7 @@ export async function openListener(options: ListenerOptions, serve: ServeRequest
       });
     },
   };
-}
+};
 
 function createLimitedServer(limits: HttpLimits): Server {
   const server = createServer({

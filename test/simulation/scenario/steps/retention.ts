@@ -11,7 +11,7 @@ export interface RetentionStep {
 export const retentionSteps: StepKind<RetentionStep> = {
   kind: "retention",
   plan: (random, { store }, lengthMs) =>
-    Array.from({ length: store === "embedded" && random.chance(0.4) ? random.integer(1, 2) : 0 }, () => ({
+    Array.from({ length: store === "embedded" ? random.integer(1, 2) : 0 }, () => ({
       kind: "retention" as const,
       atMs: random.integer(0, lengthMs),
       limits: random.pick<RetentionLimits>([

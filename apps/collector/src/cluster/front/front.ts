@@ -14,6 +14,7 @@ import { createRouter, type Router } from "../../http/routing/router.js";
 import {
   type HttpServer,
   type Listener,
+  type OpenListener,
   openListener,
   type RouteServer,
   routeServer,
@@ -51,6 +52,10 @@ export interface FrontOptions {
   readonly onPassed: PassingParts["onEnd"];
   /** How long a request waits for an owner. Default: 8_000. */
   readonly waitMs?: number;
+  /** Default: on node:http. Only the simulation replaces it. */
+  readonly listen?: OpenListener;
+  /** Connects to another process. Default: over the network. Only the simulation replaces it. */
+  readonly connect?: (address: string) => OwnerConnection;
 }
 
 export interface Front {
@@ -198,10 +203,10 @@ class SwitchableFront implements Front {
   }
 
   async listen(): Promise<void> {
-    const { admin, clock } = this.#options;
+    const { admin, clock, listen = openListener } = this.#options;
     const limits = withRoomForPeers(this.#options.limits);
     const open = async (name: ListenerName, address: ListenAddress): Promise<void> => {
-      const listener = await openListener(
+      const listener = await listen(
         { ...address, limits, clock, metrics: this.#connectionMetrics() },
         (message, response, expectsContinue) => this.#serve(name, message, response, expectsContinue),
       );
@@ -217,7 +222,7 @@ class SwitchableFront implements Front {
   }
 
   advertise(address: string): void {
-    this.#self = ownerConnection(address);
+    this.#self = this.#connect(address);
   }
 
   async startServer(options: ServerOptions): Promise<HttpServer> {
@@ -341,7 +346,7 @@ class SwitchableFront implements Front {
     // Its answer promised to keep the connection.
     if (!this.#isClosing) return;
     const closeIdle = (): void => {
-      for (const { server } of this.#listeners.values()) server.closeIdleConnections();
+      for (const listener of this.#listeners.values()) listener.closeIdle();
     };
     if (response.writableFinished) setImmediate(closeIdle);
     else response.once("close", () => setImmediate(closeIdle));
@@ -386,7 +391,7 @@ class SwitchableFront implements Front {
     if (known?.term === owner.term && known.connection.address === owner.address)
       return { kind: "owner", connection: known.connection, signal: known.over.signal };
     this.#endRemote();
-    const connection = ownerConnection(owner.address);
+    const connection = this.#connect(owner.address);
     const over = new AbortController();
     this.#remote = { connection, term: owner.term, over };
     return { kind: "owner", connection, signal: over.signal };
@@ -398,6 +403,10 @@ class SwitchableFront implements Front {
     this.#remote = undefined;
     ended?.over.abort(new Error("another process became the owner"));
     ended?.connection.close();
+  }
+
+  #connect(address: string): OwnerConnection {
+    return (this.#options.connect ?? ownerConnection)(address);
   }
 
   #ownConnection(): OwnerConnection {
