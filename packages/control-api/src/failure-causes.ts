@@ -68,7 +68,7 @@ const BY_CAUSE: Readonly<Record<string, readonly [title: string, advice: string]
   ],
   http_410: [
     "410 Gone",
-    "The receiver asked not to be called, so the URL is disabled. Save the destination's webhooks to enable it, then retry.",
+    "The receiver asked not to be called, so the URL is disabled. Enable it again on the destination's page, then retry.",
   ],
   http_413: [
     "413 Content Too Large",

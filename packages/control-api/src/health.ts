@@ -19,7 +19,7 @@ export const DestinationHealthView = oneOf(
   ],
   {
     description:
-      "The first of these that holds. `disabled`: you disabled it. `url_disabled`: every URL answered 410 Gone; save the webhooks to call them again. `backing_off`: 10 attempts in a row failed, so nothing is sent but probes. `partly_failing`: some URLs fail, another one works. `failing`: the last delivery failed, or the destination cannot be opened; from 10 attempts a minute on: half of them failed, or the last 10. `partly_disabled`: some URLs answered 410 Gone, the others work. `retrying`: a twentieth or more of the last minute's attempts failed, of at least 10. `behind`: an unread message is older than a minute, or 10,000 messages wait. `good`: the last delivery succeeded. `idle`: no delivery yet",
+      "The first of these that holds. `disabled`: you disabled it. `url_disabled`: every URL answered 410 Gone; save the webhooks to enable them again. `backing_off`: 10 attempts in a row failed, so nothing is sent but probes. `partly_failing`: some URLs fail, another one works. `failing`: the last delivery failed, or the destination cannot be opened; from 10 attempts a minute on: half of them failed, or the last 10. `partly_disabled`: some URLs answered 410 Gone, the others work. `retrying`: a twentieth or more of the last minute's attempts failed, of at least 10. `behind`: an unread message is older than a minute, or 10,000 messages wait. `good`: the last delivery succeeded. `idle`: no delivery yet",
   },
 );
 export type DestinationHealthView = Shape<typeof DestinationHealthView>;

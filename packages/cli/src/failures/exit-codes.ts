@@ -11,7 +11,8 @@ export const EXIT_CODES = {
   notFound: { code: 5, meaning: "Not found" },
   partly: {
     code: 6,
-    meaning: "Partly done: messages were refused, a check failed, or a dry run found changes",
+    meaning:
+      "Partly done: messages were refused, deliveries failed again, a check failed, or a dry run found changes",
   },
   timedOut: { code: 7, meaning: "Timed out while waiting" },
   impossible: { code: 8, meaning: "The state to wait for can no longer be reached; stderr has the reason" },

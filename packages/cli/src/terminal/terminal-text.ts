@@ -8,14 +8,27 @@ const UNSAFE =
 
 /** Escapes a line of untrusted text (event data, responses of receivers, file names) so that it is safe to print. */
 export function terminalText(text: string): string {
-  return text.replace(UNSAFE, escaped);
+  return text.replace(UNSAFE, shown);
 }
 
 /** Formats a value as JSON that is safe to print and parses to the same value. `indent` 0 gives one line. */
 export function terminalJson(value: unknown, indent = 0): string {
   const json = JSON.stringify(value, null, indent) ?? "null";
   // Line feeds come from the indentation only: JSON.stringify escapes those within strings.
-  return json.replace(UNSAFE, (character) => (character === "\n" ? character : escaped(character)));
+  return json.replace(UNSAFE, (character, offset, whole) =>
+    character === "\n" ? character : shown(character, offset, whole),
+  );
+}
+
+/** A joiner between two emoji makes them one picture. */
+function shown(characters: string, offset: number, whole: string): string {
+  const joins =
+    characters === "\u200d" &&
+    /[\p{Extended_Pictographic}\p{Emoji_Modifier}]\ufe0f?$/u.test(
+      whole.slice(Math.max(0, offset - 3), offset),
+    ) &&
+    /^\p{Extended_Pictographic}/u.test(whole.slice(offset + 1, offset + 3));
+  return joins ? characters : escaped(characters);
 }
 
 function escaped(characters: string): string {

@@ -96,7 +96,7 @@ describe("messages and deliveries for people", () => {
     expect(groups).toMatch(/\nBroken one +http_404 +1 +0 /);
     expect(groups).toContain("404 Not Found: ");
     const bulk = ["--destination", "Broken one", "--cause", "http_404"];
-    const again = (await at.sluice(["deliveries", "retry", ...bulk])).out;
+    const again = (await at.sluice(["deliveries", "retry", ...bulk], 6)).out;
     expect(again).toMatch(/^retry op_\S+: finished, 1 delivery: 1 failed again \(404 Not Found\)\n/);
     expect((await at.sluice(["deliveries", "retry"], 2)).err).toContain("--all");
     expect((await at.sluice(["deliveries", "discard", ...bulk], 2)).err).toContain("--yes");
@@ -154,6 +154,24 @@ describe("tail", () => {
     expect(out).toContain("Evil \\u001b[2J");
     expect(out).not.toContain("\u001b");
     expect(out).not.toContain("\u0007");
+  });
+
+  it("says that a filter finds no refused messages, here and in the list", async () => {
+    const hint = "They are here: npx sluice messages list --rejected";
+    await fetch(`${at.env.SLUICE_URL}/v1/track`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${at.env.SLUICE_WRITE_KEY}:`)}` },
+      body: '{"userId":"refused-user"}',
+    });
+    const none = await at.sluice(["messages", "list", "user:refused-user"]);
+    expect([none.out, none.err]).toEqual(["no message matches\n", expect.stringContaining(hint)]);
+    expect((await at.sluice(["messages", "list", "--rejected", "user:x"], 2)).err).toContain(
+      "without a filter",
+    );
+    const tail = at.start(["tail", "user:x"]);
+    await tail.printed(/--rejected/);
+    tail.interrupt();
+    expect(await tail.code).toBe(0);
   });
 
   it("names the wrong part of a filter", async () => {

@@ -24,6 +24,8 @@ describe("untrusted text", () => {
       "a\u{1bca0}b\u{1d173}",
       "a\\ud82f\\udca0b\\ud834\\udd73",
     ],
+    ["an emoji of several", "👩‍👩‍👧 👩🏽‍🚀 🏳️‍🌈", "👩‍👩‍👧 👩🏽‍🚀 🏳️‍🌈"],
+    ["a joiner that joins no emoji", "pay\u200dpal 🎉\u200dx", "pay\\u200dpal 🎉\\u200dx"],
     ["letters and emoji of all kinds", "Zoë 東京 🎉 مرحبا", "Zoë 東京 🎉 مرحبا"],
   ])("shows %s", (_name, text, expected) => {
     expect(terminalText(text)).toBe(expected);

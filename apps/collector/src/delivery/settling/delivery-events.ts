@@ -95,13 +95,10 @@ export function deliveryEvents(
       }
     },
     gone(destinationId, url) {
-      logger.error(
-        "webhook answered 410 Gone: its URL is disabled until you save the destination's webhooks",
-        {
-          destinationId,
-          url,
-        },
-      );
+      logger.error("webhook answered 410 Gone: its URL is disabled until you enable it again", {
+        destinationId,
+        url,
+      });
     },
     cannotOpen(destinationId, error) {
       logger.error("destination cannot be opened: its messages wait", { destinationId, error });

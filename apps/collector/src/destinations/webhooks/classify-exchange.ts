@@ -64,7 +64,7 @@ function adviceFor(status: number): string {
     case 405:
       return "The receiver does not accept POST at this path (405). Check the URL";
     case 410:
-      return "The receiver responded with 410 Gone, so this URL is disabled. Save the destination's webhooks again to enable it";
+      return "The receiver responded with 410 Gone, so this URL is disabled. Enable it again on the destination's page";
     case 413:
       return "The message is too large for the receiver (413). Raise its body limit";
     case 429:

@@ -63,7 +63,7 @@ function failing(
       key: failingKey(id),
       kind: "destination_failing",
       title: `${value.name} is failing`,
-      detail: `${reason}.${waiting} Fix the receiver, send a test, then replay the failed messages.`,
+      detail: `${reason}.${waiting} Fix the receiver, send a test, then retry the failed deliveries.`,
       destinationId: id,
       sinceMs,
     },
@@ -101,7 +101,7 @@ function disabledUrls({ id, value, status }: ObservedDestination, nowMs: number)
     key: `url_disabled:${id}:${digestOf(url)}`,
     kind: "url_disabled",
     title: `A URL of ${value.name} is disabled`,
-    detail: `${originOf(url)} answered 410 Gone, so nothing is sent there. When the receiver works again, enable the URL, then replay the failed messages.`,
+    detail: `${originOf(url)} answered 410 Gone, so nothing is sent there. When the receiver works again, enable it again, then retry the failed deliveries.`,
     destinationId: id,
     sinceMs: nowMs,
   }));

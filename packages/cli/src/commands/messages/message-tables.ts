@@ -40,6 +40,11 @@ export function rejectedTable(rejected: readonly RejectedMessageView[], io: Io):
   );
 }
 
+/** Filters look at stored messages only. */
+export function refusedHint({ invocation }: Io): string {
+  return `A filter finds no refused messages. They are here: ${invocation} messages list --rejected`;
+}
+
 function text(value: unknown): string {
   return value === undefined || value === null ? "" : String(value);
 }

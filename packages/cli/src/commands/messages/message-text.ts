@@ -74,9 +74,9 @@ function bodyLine(text = ""): string {
 function headLines(message: MessageView, { style }: Io): string {
   const state = message.state === "rejected" ? style.red("refused") : "accepted";
   const line = `${style.bold(terminalText(message.messageId ?? ""))}  ${state} ${message.receivedAt}  source ${terminalText(message.sourceId)}\n`;
-  if (message.state !== "rejected") return line;
-  const issues = message.issues.map(
-    ({ code, message: reason }) => `  ${style.red(terminalText(code))} ${terminalText(reason)}\n`,
+  const paint = message.state === "rejected" ? style.red : style.yellow;
+  const issues = (message.issues ?? []).map(
+    ({ code, message: reason }) => `  ${paint(terminalText(code))} ${terminalText(reason)}\n`,
   );
   return line + issues.join("");
 }

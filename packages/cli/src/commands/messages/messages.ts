@@ -8,9 +8,10 @@ import { type CommandOptions, connectedCommand } from "../../connection/connecte
 import { connect } from "../../connection/connection.js";
 import { namesOf } from "../../connection/destination-names.js";
 import { examples, newGroup, subcommandExamples } from "../../definition/command.js";
+import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
-import { messagesTable, rejectedTable } from "./message-tables.js";
+import { messagesTable, refusedHint, rejectedTable } from "./message-tables.js";
 import { destinationsOf, messageDetails } from "./message-text.js";
 import { waitCommand } from "./wait.js";
 
@@ -54,11 +55,29 @@ async function list(filter: string[], options: ListOptions, io: Io): Promise<voi
   const { from, to, rejected, json } = options;
   const client = await connect(options, io);
   if (rejected) {
+    if (q !== undefined)
+      throw new CommandFailure(
+        "usage",
+        "--rejected goes without a filter: refused messages have no fields to compare",
+        "Limit them with --from and --to",
+      );
     await listRejected(client, { limit, from, to }, json, io);
     return;
   }
   const found = await collectUpTo(limit, (page) => client.messages.list({ q, from, to, ...page }));
   await show(io, json, found, () => messagesTable(found.items, io));
+  if (q !== undefined && found.items.length === 0) await tellOfRefused(client, from, to, io);
+}
+
+/** A message that is missing may have been refused, and no filter finds those. */
+async function tellOfRefused(
+  client: AdminClient,
+  from: string | undefined,
+  to: string | undefined,
+  io: Io,
+): Promise<void> {
+  const { items } = await client.messages.rejected({ from, to, limit: 1 });
+  if (items.length > 0) io.err(`${io.errStyle.dim(refusedHint(io))}\n`);
 }
 
 async function listRejected(

@@ -12,6 +12,7 @@ import { examples } from "../../definition/command.js";
 import type { Io } from "../../terminal/io.js";
 import { terminalJson } from "../../terminal/terminal-text.js";
 import { messageLine, outcomeLine, rejectedLine } from "./message-lines.js";
+import { refusedHint } from "./message-tables.js";
 
 interface TailOptions extends CommandOptions {
   readonly last: string;
@@ -32,6 +33,7 @@ export function tailCommand(io: Io): Command {
       const count = readCount(options.count);
       const client = await connect(options, io);
       const { outcomes, json: asJson = false } = options;
+      if (q !== undefined) io.err(`${io.errStyle.dim(refusedHint(io))}\n`);
       await new Tail({ client, q, last, count, outcomes, asJson, io }).run();
     });
   return examples(command, [

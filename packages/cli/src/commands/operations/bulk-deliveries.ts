@@ -5,7 +5,7 @@ import { definedFields } from "../../arguments/defined-fields.js";
 import { withTimeRange } from "../../arguments/time-range.js";
 import type { CommandOptions } from "../../connection/connected-command.js";
 import { findByName } from "../../connection/find-by-name.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure, Finding } from "../../failures/exit-codes.js";
 import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
@@ -84,6 +84,8 @@ export async function runBulk(
   const started = await client.operations.create({ kind, ...selection });
   const operation = options.follow ? await followOperation(client, started, io) : started;
   await show(io, json, operation, () => `${summaryText(operation)}${nextStep(operation, io)}`);
+  const { failed } = operation.results;
+  if (failed > 0) throw new Finding("partly", `${plural(failed, "delivery", "deliveries")} failed again`);
 }
 
 const PAST: Readonly<Record<OperationKind, string>> = {

@@ -49,7 +49,7 @@ function healthText(health: DestinationHealth, io: Io): string {
   const row = [healthWord(health.health), since, behind, retries, nextAttemptAt, lastError];
   const disabled = disabledUrls.map(
     (url) =>
-      `${terminalText(url)} responded with 410 and is disabled until you run \`${io.invocation} destinations enable\` or save the URLs again\n`,
+      `${terminalText(url)} responded with 410 and is disabled until you enable it again: \`${io.invocation} destinations enable\`\n`,
   );
   const columns = ["STATE", "SINCE", "BEHIND", "RETRIES WAITING", "NEXT ATTEMPT", "LAST ERROR"];
   const perUrl = urls.length < 2 ? [] : urls.map((one) => [one.url, healthWord(one.health), one.reason]);
