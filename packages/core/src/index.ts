@@ -10,7 +10,7 @@ export type { CallContext, ContextStorage } from "./message/call-context.js";
 export type { ContextCalls } from "./message/context-calls.js";
 export type { Fields } from "./message/fields.js";
 export { fromSnakeCase } from "./message/snake-case.js";
-export { type TraceApi, traceContext } from "./message/trace-context.js";
+export type { TraceApi } from "./message/trace-context.js";
 export type {
   AliasCall,
   CallFields,

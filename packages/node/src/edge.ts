@@ -5,7 +5,6 @@ export {
   fromSnakeCase,
   goDefaults,
   rubyDefaults,
-  traceContext,
 } from "@sluice/core";
 export { Analytics } from "./edge/edge-analytics.js";
 export { undiciTransport } from "./edge/no-undici-transport.js";

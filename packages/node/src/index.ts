@@ -37,7 +37,6 @@ export {
   type Transport,
   type TransportOutcome,
   type TransportRequest,
-  traceContext,
   type WaitUntil,
   type WithheldReason,
 } from "@sluice/core";

@@ -107,7 +107,6 @@ describe("the client", () => {
       "fromSnakeCase",
       "goDefaults",
       "rubyDefaults",
-      "traceContext",
       "undiciTransport",
     ]);
   });

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import * as api from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { TracerProvider } from "@opentelemetry/sdk-trace";
-import { Analytics, traceContext } from "@sluice/node";
+import { Analytics } from "@sluice/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 /** What an application's OpenTelemetry does: it keeps the active span across `await`. */
@@ -46,7 +46,7 @@ function recorder() {
   const sent: { readonly event?: string; readonly context: Readonly<Record<string, unknown>> }[] = [];
   const analytics = new Analytics({
     writeKey: "wk_test",
-    beforeSend: traceContext(api),
+    openTelemetry: api,
     fetch: async (_: unknown, init?: { readonly body?: unknown }) => {
       sent.push(...JSON.parse(String(init?.body)).batch);
       return new Response('{"success":true}', { status: 200 });

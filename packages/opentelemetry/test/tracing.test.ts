@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as api from "@opentelemetry/api";
 import { createLogger, startCollector } from "@sluice/collector";
-import { Analytics, traceContext } from "@sluice/node";
+import { Analytics } from "@sluice/node";
 import { afterEach, expect, test, vi } from "vitest";
 import { startTelemetry, type Telemetry } from "../src/index.js";
 import { startReceiver } from "./receiver.js";
@@ -114,7 +114,7 @@ test("one trace: the application's span, ingest, attempt, the receiver's span; a
   const analytics = new Analytics({
     writeKey: setup.writeKey,
     host: setup.url,
-    beforeSend: traceContext({ context: api.context, propagation: w3c({ tracestate: "vendor=1" }) }),
+    openTelemetry: { context: api.context, propagation: w3c({ tracestate: "vendor=1" }) },
   });
   analytics.track({ userId: "u1", event: "Ordered", messageId: "m1" });
   await analytics.close();

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@sluice/protocol";
-import type { BeforeSend } from "./before-send.js";
+import type { OutgoingMessage } from "./before-send.js";
 
-/** What `traceContext` uses of `@opentelemetry/api`. */
+/** What the option `openTelemetry` uses of `@opentelemetry/api`. */
 export interface TraceApi {
   readonly context: { active(): unknown };
   readonly propagation: {
@@ -10,15 +10,11 @@ export interface TraceApi {
   };
 }
 
-/**
- * A `beforeSend` function that adds the active span's `traceparent` and `tracestate` to the message's `context`, so that the
- * collector's spans and the webhook's receiver join its trace. Without an active span, the message stays as it is.
- *
- * @example
- * import * as api from "@opentelemetry/api";
- * const analytics = new Analytics({ beforeSend: traceContext(api) });
- */
-export function traceContext({ context, propagation }: TraceApi): BeforeSend {
+/** Adds the active span's `traceparent` and `tracestate` to the message's `context`. Without an active span, the message stays as it is. */
+export function traceContext({
+  context,
+  propagation,
+}: TraceApi): (message: OutgoingMessage) => OutgoingMessage {
   return (message) => {
     const carrier: Record<string, string> = {};
     propagation.inject(context.active(), carrier);

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@sluice/protocol";
 import type { BeforeSend } from "../message/before-send.js";
 import type { Fields } from "../message/fields.js";
+import type { TraceApi } from "../message/trace-context.js";
 import type { WaitUntil } from "../queue/request-flush.js";
 import type { OnError } from "../reporting/reports.js";
 import type { Instrument } from "../sending/instrument.js";
@@ -44,6 +45,15 @@ export interface AnalyticsOptions {
    * beforeSend: (message) => (message.event === "Heartbeat" ? null : message)
    */
   beforeSend?: BeforeSend | readonly BeforeSend[] | undefined;
+  /**
+   * `@opentelemetry/api`: each message gets the `traceparent` and `tracestate` of the active span, so that the collector's spans and the
+   * webhook's receiver join its trace. Default: none.
+   *
+   * @example
+   * import * as api from "@opentelemetry/api";
+   * const analytics = new Analytics({ openTelemetry: api });
+   */
+  openTelemetry?: TraceApi | undefined;
   /** `true`: every call is withheld, and counted as `disabled`, until `setEnabled(true)`. Default: `false`. */
   disable?: boolean | undefined;
   /** `true`: the SDK prints no warnings on stderr. Default: `false`. */

@@ -1,6 +1,7 @@
 import { type JsonObject, LIMITS } from "@sluice/protocol";
 import { ConfigError } from "../errors/config-error.js";
 import type { BeforeSend } from "../message/before-send.js";
+import { type TraceApi, traceContext } from "../message/trace-context.js";
 import type { FlushPolicy } from "../queue/flush-policy.js";
 import type { WaitUntil } from "../queue/request-flush.js";
 import type { OnError } from "../reporting/reports.js";
@@ -99,7 +100,7 @@ function checkedOptions(
     maxTotalRetryMs: integer(given, "maxTotalRetryMs", DEFAULTS.maxTotalRetryMs, 0),
     gzip: flag(given, "gzip", DEFAULTS.gzip),
     stub: flag(given, "stub", DEFAULTS.stub),
-    beforeSend: callbacks(given, "beforeSend") as readonly BeforeSend[],
+    beforeSend: [...traceHooks(given), ...(callbacks(given, "beforeSend") as readonly BeforeSend[])],
     disable: flag(given, "disable", DEFAULTS.disable),
     quiet: flag(given, "quiet", DEFAULTS.quiet),
     context: jsonObject(given, "context"),
@@ -109,6 +110,15 @@ function checkedOptions(
     waitUntil: callback(given, "waitUntil") as WaitUntil | undefined,
     instrument: callback(given, "instrument") as Instrument | undefined,
   };
+}
+
+/** First, so that `beforeSend` functions can remove what it adds. */
+function traceHooks({ openTelemetry }: Given): readonly BeforeSend[] {
+  if (openTelemetry === undefined || openTelemetry === null) return [];
+  const { context, propagation } = openTelemetry as Partial<TraceApi>;
+  if (typeof context?.active !== "function" || typeof propagation?.inject !== "function")
+    throw new ConfigError("openTelemetry", "must be the module @opentelemetry/api", openTelemetry);
+  return [traceContext({ context, propagation })];
 }
 
 function resolveWriteKey(given: unknown, environment: Readonly<Record<string, string | undefined>>): string {

@@ -75,13 +75,13 @@ export type ErrorDetail =
 /** `status` is the HTTP status or -1. `message` is one line: the server's text if there is one. */
 export type OnError = (status: number, message: string, detail: ErrorDetail) => unknown;
 
-/** How the messages ended that were queued or in flight when `flush()` was called. */
+/** How the messages ended that were queued or in flight when `flush()` was called. `stats()` counts everything since the start. */
 export interface FlushResult {
   /** Answered with 2xx. */
   readonly delivered: number;
   /** Given up. `onError` was called. */
   readonly failed: number;
-  /** Refused individually by the collector. `onError` was called. */
+  /** Refused individually by the collector. `onError` was called. Without calls that were refused at once: their receipt said so. */
   readonly refused: number;
   /** Kept on disk, to be sent later. Present if a spool is configured. */
   readonly spooled?: number;

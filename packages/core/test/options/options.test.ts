@@ -84,6 +84,7 @@ describe("options", () => {
     ["quiet as a number", { quiet: 1 }, "quiet"],
     ["beforeSend as text", { beforeSend: "redact" }, "beforeSend"],
     ["a list with something that is no function", { beforeSend: [() => null, null] }, "beforeSend"],
+    ["an openTelemetry that is not the API", { openTelemetry: {} }, "openTelemetry"],
     ["an async beforeSend", { beforeSend: async () => null }, "beforeSend"],
     ["stub as a number", { stub: 1 }, "stub"],
     ["onError as text", { onError: "log" }, "onError"],
