@@ -1,10 +1,11 @@
 import { LIMITS, type MessageKind } from "@sluice/protocol";
 import { contained } from "./errors/contained.js";
-import { accept, givenId } from "./message/accept.js";
-import type { Batch } from "./message/batch.js";
+import { type Accepted, accept, givenId } from "./message/accept.js";
+import type { Batch, HeldMessage } from "./message/batch.js";
 import { hooksOf, type RunHooks } from "./message/before-send.js";
 import { type CallContext, type ContextStorage, merged, nestedContext } from "./message/call-context.js";
 import { callTime } from "./message/call-time.js";
+import { hooked, hookingWithin } from "./message/hooking.js";
 import type { MessageDefaults } from "./message/normalize.js";
 import type { ResolvedOptions } from "./options/resolve-options.js";
 import type { Platform } from "./platform.js";
@@ -28,6 +29,7 @@ import type {
   WithheldReason,
 } from "./reporting/reports.js";
 import { type DeadlineCode, DeadlineReached } from "./sending/deadline.js";
+import { enrichingSender } from "./sending/enriching-sender.js";
 import { httpSender } from "./sending/http-sender.js";
 import type { FinalOutcome } from "./sending/outcome.js";
 import { Pauses } from "./sending/pauses.js";
@@ -99,7 +101,7 @@ export function createEngine(options: ResolvedOptions, given: Platform, spool?: 
     batch: { messages: options.batchMessages, bytes: LIMITS.batchBytes },
     limits,
     maxInFlight: options.maxInFlight,
-    sender: spooling ?? direct,
+    sender: enrichingSender(spooling ?? direct),
     clock,
     defer: platform.defer,
     hold: platform.hold,
@@ -228,9 +230,10 @@ class PipelineEngine implements Engine {
     // A `beforeSend` function, or a getter of the argument, may have closed or disabled the client.
     const awayNow = this.#turnAway(message);
     if (awayNow) return awayNow;
-    const exceeded = batcher.offer(messageId, message.json, message.bytes);
+    const held = this.#held(message);
+    const exceeded = batcher.offer(held);
     if (exceeded !== undefined)
-      return this.#refuse(this.#queueFull(exceeded, callOptions), messageId, message.json);
+      return this.#refuse(this.#queueFull(exceeded, callOptions), messageId, held.json || undefined);
     platform.debug?.(`${kind} ${messageId} queued, ${batcher.held} held`);
     this.#keepRequest(callOptions);
     return { accepted: true, messageId };
@@ -304,12 +307,15 @@ class PipelineEngine implements Engine {
     this.#setState({ ...this.#state, kind: "ended" });
     for (const batch of batcher.snapshot()) {
       const isDiscarded = batcher.isDiscarded(batch);
-      const kept = isDiscarded ? undefined : (contained(keep, batch) as Kept | undefined);
+      const abandoned = { kind: "abandoned", deadline: isDiscarded ? "discarded" : "exit_deadline" } as const;
+      const unready = batch.filter((message) => hooked(message) === undefined);
+      if (unready.length > 0) reporter.outcome({ batch: unready, outcome: abandoned });
+      const ready = batch.flatMap((message) => hooked(message) ?? []);
+      if (ready.length === 0) continue;
+      const kept = isDiscarded ? undefined : (contained(keep, ready) as Kept | undefined);
       if (kept === "kept") continue;
-      const outcome: FinalOutcome = kept
-        ? { kind: "spool_failed", reason: kept.reason }
-        : { kind: "abandoned", deadline: isDiscarded ? "discarded" : "exit_deadline" };
-      reporter.outcome({ batch, outcome });
+      const outcome: FinalOutcome = kept ? { kind: "spool_failed", reason: kept.reason } : abandoned;
+      reporter.outcome({ batch: ready, outcome });
     }
     this.#warnOfLosses();
   };
@@ -317,6 +323,14 @@ class PipelineEngine implements Engine {
   #setState(state: State): void {
     this.#state = state;
     if (state.kind !== "open") this.#parts.batcher.wakeAll();
+  }
+
+  #held(message: Extract<Accepted, { kind: "ready" | "hooking" }>): Omit<HeldMessage, "sequence"> {
+    const { messageId, bytes } = message;
+    if (message.kind === "ready") return { messageId, json: message.json, bytes };
+    const { options, platform } = this.#parts;
+    const hooking = hookingWithin(message.done, messageId, options.beforeSendTimeoutMs, platform.clock);
+    return { messageId, json: "", bytes, hooking };
   }
 
   /** The answer to every call of a client that is closed or disabled. */

@@ -1,5 +1,5 @@
 import { type IssueCode, issue, type JsonObject, LIMITS, type MessageKind, validate } from "@sluice/protocol";
-import type { RunHooks } from "./before-send.js";
+import type { Hooked, RunHooks } from "./before-send.js";
 import { withIdsOf } from "./call-context.js";
 import { type MessageDefaults, normalize, type Stamp } from "./normalize.js";
 import { serialize } from "./serialize.js";
@@ -16,8 +16,19 @@ export type RefusalReason =
   /** `close()` was called. */
   | "closed";
 
-/** A call's message, ready to be queued, or the reason why it is refused. */
+/** A call's message, ready to be queued; or its functions have returned a promise, and `bytes` is its size before them. */
 export type Accepted =
+  | Settled
+  | {
+      readonly kind: "hooking";
+      readonly messageId: string;
+      readonly bytes: number;
+      /** Never rejects. */
+      readonly done: Promise<Settled>;
+    };
+
+/** A call's message, ready to be sent, or the reason why it is not. */
+export type Settled =
   | { readonly kind: "ready"; readonly messageId: string; readonly json: string; readonly bytes: number }
   /** A `beforeSend` function returned null. */
   | { readonly kind: "dropped"; readonly messageId: string }
@@ -56,27 +67,44 @@ export function accept(
     if (first) return { kind: "refused", messageId, reason: first.code, text: first.message };
     if (!runHooks) return measured(message, messageId);
 
-    const hooked = runHooks(serialize(message));
+    const json = serialize(message);
+    const hooked = runHooks(json);
+    const finish = (result: Hooked): Settled => afterHooks(kind, result, { ...stamp, messageId });
+    if (!(hooked instanceof Promise)) return finish(hooked);
+    return { kind: "hooking", messageId, bytes: byteLength(json), done: hooked.then(finish) };
+  } catch {
+    return notSerializable(messageId);
+  }
+}
+
+/** What the functions returned, checked as a call's message is. Never throws. */
+function afterHooks(kind: MessageKind, hooked: Hooked, stamp: Stamp): Settled {
+  const { messageId } = stamp;
+  try {
     if (hooked.kind === "dropped") return { kind: "dropped", messageId };
     // Without its JSON: the function may have been about to remove what must not be shown.
     if (hooked.kind === "failed")
       return { kind: "refused", messageId, reason: "before_send_failed", text: hooked.text };
-    const changed = normalize(kind, hooked.message, { ...stamp, messageId }, NO_DEFAULTS);
+    const changed = normalize(kind, hooked.message, stamp, NO_DEFAULTS);
     const [fault] = validate(changed);
     if (!fault) return measured(changed, messageId);
     return { kind: "refused", messageId, reason: fault.code, text: `${fault.message}, after beforeSend` };
   } catch {
-    return {
-      kind: "refused",
-      messageId,
-      reason: "not_serializable",
-      text: "The message cannot be made into JSON",
-    };
+    return notSerializable(messageId);
   }
 }
 
+function notSerializable(messageId: string): Settled {
+  return {
+    kind: "refused",
+    messageId,
+    reason: "not_serializable",
+    text: "The message cannot be made into JSON",
+  };
+}
+
 /** Serializes a valid message. */
-function measured(message: JsonObject, messageId: string): Accepted {
+function measured(message: JsonObject, messageId: string): Settled {
   const json = serialize(message);
   const bytes = byteLength(json);
   if (bytes <= LIMITS.messageBytes) return { kind: "ready", messageId, json, bytes };

@@ -1,3 +1,13 @@
+import type { Settled } from "./accept.js";
+
+/** The `beforeSend` functions of a message, while they have returned no more than promises. */
+export interface Hooking {
+  /** Never rejects, and ends within the time limit. */
+  readonly done: Promise<Settled>;
+  /** Set once it has ended. */
+  settled?: Settled;
+}
+
 /** A message that the client accepted: its JSON, made once at the call. */
 export interface HeldMessage {
   /** Its place in the order of all messages that this client accepted, from 1. */
@@ -6,6 +16,10 @@ export interface HeldMessage {
   readonly json: string;
   /** Size of `json` in UTF-8. */
   readonly bytes: number;
+  /** What it counts as in the queue, if that differs. */
+  readonly heldBytes?: number;
+  /** Its `beforeSend` functions have not returned at the call. Its JSON is empty, because it must not leave as it was before them. */
+  readonly hooking?: Hooking;
 }
 
 /** Messages that go out in one request, in the order of their calls, with no gap between their sequences. */

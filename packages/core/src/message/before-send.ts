@@ -30,8 +30,10 @@ export interface OutgoingMessage {
   [field: string]: unknown;
 }
 
-/** Changes a message before it is queued, or drops it by returning `null`. Must be synchronous. */
-export type BeforeSend = (message: OutgoingMessage) => OutgoingMessage | null;
+/** Changes a message before it is sent, or drops it by returning `null`. May return a promise, which has `beforeSendTimeoutMs`. */
+export type BeforeSend = (
+  message: OutgoingMessage,
+) => OutgoingMessage | null | PromiseLike<OutgoingMessage | null>;
 
 /** What the functions made of a message. */
 export type Hooked =
@@ -40,8 +42,8 @@ export type Hooked =
   /** A function threw, or returned something else than a message or `null`. */
   | { readonly kind: "failed"; readonly text: string };
 
-/** Passes a message, as JSON, through the functions in order. Never throws. */
-export type RunHooks = (json: string) => Hooked;
+/** Passes a message, as JSON, through the functions in order. Never throws or rejects. A promise only if a function returned one. */
+export type RunHooks = (json: string) => Hooked | Promise<Hooked>;
 
 export function hooksOf(hooks: readonly BeforeSend[]): RunHooks | undefined {
   if (hooks.length === 0) return undefined;
@@ -51,45 +53,60 @@ export function hooksOf(hooks: readonly BeforeSend[]): RunHooks | undefined {
     if (isRunning) return { kind: "failed", text: "A beforeSend function must not call its own client" };
     isRunning = true;
     try {
-      return runInOrder(hooks, json);
+      return runInOrder(hooks, 0, JSON.parse(json) as OutgoingMessage);
     } finally {
       isRunning = false;
     }
   };
 }
 
-function runInOrder(hooks: readonly BeforeSend[], json: string): Hooked {
-  let message = JSON.parse(json) as OutgoingMessage;
-  for (const [index, hook] of hooks.entries()) {
+/** Runs the functions from the one at `first` on. */
+function runInOrder(
+  hooks: readonly BeforeSend[],
+  first: number,
+  given: OutgoingMessage,
+): Hooked | Promise<Hooked> {
+  let message = given;
+  for (let index = first; index < hooks.length; index++) {
     const name = hooks.length === 1 ? "beforeSend" : `beforeSend[${index}]`;
     const { type, messageId } = message;
-    try {
-      const returned: unknown = hook(message);
+    const threw = (error: unknown): Hooked => ({ kind: "failed", text: `${name} threw ${reasonOf(error)}` });
+    const judge = (returned: unknown): Hooked => {
       if (returned === null) return { kind: "dropped" };
       const fault = faultOf(returned, type, messageId);
       if (fault !== undefined) return { kind: "failed", text: `${name} ${fault}` };
-      message = returned as OutgoingMessage;
+      return { kind: "kept", message: returned as OutgoingMessage };
+    };
+    try {
+      const returned: unknown = hooks[index]?.(message);
+      if (isThenable(returned))
+        return Promise.resolve(returned)
+          .then((late) => goOn(hooks, index + 1, judge(late)))
+          .catch(threw);
+      const result = judge(returned);
+      if (result.kind !== "kept") return result;
+      message = result.message as OutgoingMessage;
     } catch (error) {
-      return { kind: "failed", text: `${name} threw ${reasonOf(error)}` };
+      return threw(error);
     }
   }
   return { kind: "kept", message };
+}
+
+function goOn(hooks: readonly BeforeSend[], next: number, result: Hooked): Hooked | Promise<Hooked> {
+  return result.kind === "kept" ? runInOrder(hooks, next, result.message as OutgoingMessage) : result;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
 }
 
 function faultOf(returned: unknown, type: MessageKind, messageId: string): string | undefined {
   const rule = "return the message, or null to drop it";
   if (typeof returned !== "object" || returned === null) return `returned ${shown(returned)}: ${rule}`;
   if (Array.isArray(returned)) return `returned an array: ${rule}`;
-  const { then } = returned as PromiseLike<unknown>;
-  if (typeof then === "function") {
-    // A rejection that nobody handles would end the process.
-    then.call(
-      returned,
-      () => {},
-      () => {},
-    );
-    return `returned a promise: it must be synchronous, and ${rule}`;
-  }
   const message = returned as OutgoingMessage;
   if (message.type !== type || message.messageId !== messageId)
     return "changed `type` or `messageId`: both must stay as they are";

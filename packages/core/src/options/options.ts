@@ -38,8 +38,8 @@ export interface AnalyticsOptions {
    */
   onError?: OnError | undefined;
   /**
-   * Changes each message before it is queued, or drops it by returning `null`. Several run in order. It must be synchronous. If it throws,
-   * the message is refused. Default: none.
+   * Changes each message before it is sent, or drops it by returning `null`. Several run in order. It may return a promise: the message
+   * waits in the queue meanwhile. If it throws or takes too long, the message is refused. Default: none.
    *
    * @example
    * beforeSend: (message) => (message.event === "Heartbeat" ? null : message)
@@ -54,6 +54,8 @@ export interface AnalyticsOptions {
    * const analytics = new Analytics({ openTelemetry: api });
    */
   openTelemetry?: TraceApi | undefined;
+  /** How long the promises of `beforeSend` may take for a message, in milliseconds. Default: 5_000. */
+  beforeSendTimeoutMs?: number | undefined;
   /** `true`: every call is withheld, and counted as `disabled`, until `setEnabled(true)`. Default: `false`. */
   disable?: boolean | undefined;
   /** `true`: the SDK prints no warnings on stderr. Default: `false`. */
@@ -118,6 +120,7 @@ export const DEFAULTS = {
   batchSize: 100,
   maxQueueSize: 10_000,
   maxQueueBytes: 33_554_432,
+  beforeSendTimeoutMs: 5_000,
   disable: false,
   quiet: false,
   stub: false,

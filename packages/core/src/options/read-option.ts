@@ -54,15 +54,13 @@ export function callback(given: Given, option: string): unknown {
   return value ?? undefined;
 }
 
-/** Reads an option that is a function, or a list of functions, that must be synchronous. */
+/** Reads an option that is a function, or a list of functions. */
 export function callbacks(given: Given, option: string): readonly unknown[] {
   const value = given[option] ?? [];
   const list: readonly unknown[] = Array.isArray(value) ? [...value] : [value];
   for (const one of list) {
     if (typeof one !== "function")
       throw new ConfigError(option, "must be a function or an array of functions", one);
-    if (one.constructor?.name === "AsyncFunction")
-      throw new ConfigError(option, "must be synchronous", "an async function");
   }
   return list;
 }

@@ -36,6 +36,7 @@ export interface ResolvedOptions {
   readonly gzip: boolean;
   readonly stub: boolean;
   readonly beforeSend: readonly BeforeSend[];
+  readonly beforeSendTimeoutMs: number;
   readonly disable: boolean;
   readonly quiet: boolean;
   readonly context: JsonObject | undefined;
@@ -101,6 +102,7 @@ function checkedOptions(
     gzip: flag(given, "gzip", DEFAULTS.gzip),
     stub: flag(given, "stub", DEFAULTS.stub),
     beforeSend: [...traceHooks(given), ...(callbacks(given, "beforeSend") as readonly BeforeSend[])],
+    beforeSendTimeoutMs: integer(given, "beforeSendTimeoutMs", DEFAULTS.beforeSendTimeoutMs, 1),
     disable: flag(given, "disable", DEFAULTS.disable),
     quiet: flag(given, "quiet", DEFAULTS.quiet),
     context: jsonObject(given, "context"),

@@ -115,11 +115,11 @@ export class Batcher {
   }
 
   /** Queues a message. Returns the bound that leaves no room for it. */
-  offer(messageId: string, json: string, bytes: number): QueueBound | undefined {
+  offer({ bytes, ...message }: Omit<HeldMessage, "sequence">): QueueBound | undefined {
     const bound = this.#boundFor(bytes);
     if (bound !== undefined) return bound;
     this.#lastSequence += 1;
-    this.#queue.push({ sequence: this.#lastSequence, messageId, json, bytes });
+    this.#queue.push({ sequence: this.#lastSequence, bytes, ...message });
     this.#count(bytes);
     if (this.#waiters.isEmpty) this.#schedule();
     else this.#makeRoom();
@@ -365,7 +365,7 @@ export class Batcher {
 
   #release(report: SendReport): void {
     this.#load.messages -= report.batch.length;
-    for (const { bytes } of report.batch) this.#load.bytes -= bytes;
+    for (const { bytes, heldBytes = bytes } of report.batch) this.#load.bytes -= heldBytes;
     this.#options.onOutcome(report);
     for (const watch of this.#watches) {
       watch.count(report);

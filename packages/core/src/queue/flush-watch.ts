@@ -37,10 +37,10 @@ export class FlushWatch {
 
   /** Counts the messages of a batch that were held at the call. */
   count({ batch, outcome }: SendReport): void {
-    const first = batch[0]?.sequence ?? Number.POSITIVE_INFINITY;
-    // A batch has no gaps, so the messages that were held at the call are its first ones.
-    const covered = Math.min(batch.length, this.#upTo - first + 1);
-    if (covered <= 0 || this.isDone) return;
+    // A batch is in order, so the messages that were held at the call are its first ones.
+    const later = batch.findIndex(({ sequence }) => sequence > this.#upTo);
+    const covered = later === -1 ? batch.length : later;
+    if (covered === 0 || this.isDone) return;
     switch (outcome.kind) {
       case "delivered": {
         const refused = refusedAmong(outcome.rejected, covered);
@@ -48,6 +48,11 @@ export class FlushWatch {
         this.#delivered += covered - refused;
         break;
       }
+      case "dropped":
+        break;
+      case "hook_refused":
+        this.#refused += covered;
+        break;
       case "spooled":
         this.#spooled += covered;
         break;

@@ -93,6 +93,13 @@ export class Reporter {
       case "delivered":
         this.#reportDelivered(batch, outcome);
         return;
+      case "dropped":
+        this.#dropped += batch.length;
+        return;
+      case "hook_refused":
+        for (const { messageId } of batch)
+          this.refusal(outcome.refusal, { messageId, json: outcome.refusal.json });
+        return;
       case "spooled":
         // Neither lost nor delivered yet: reported when it is sent from the spool.
         return;
@@ -196,5 +203,5 @@ const DEADLINE_TEXTS: Readonly<Record<DeadlineCode, string>> = {
 };
 
 function lost(batch: Batch): readonly LostMessage[] {
-  return batch.map(({ messageId, json }) => ({ messageId, json }));
+  return batch.map(({ messageId, json, hooking }) => (hooking ? { messageId } : { messageId, json }));
 }

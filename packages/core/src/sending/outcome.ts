@@ -1,4 +1,5 @@
 import type { RejectedMessage } from "@sluice/protocol";
+import type { Settled } from "../message/accept.js";
 import type { Batch } from "../message/batch.js";
 import type { Abandoned } from "./deadline.js";
 
@@ -50,6 +51,17 @@ interface SpoolFailed {
   readonly reason: string;
 }
 
+/** Its `beforeSend` functions dropped the message, after the call. */
+interface Dropped {
+  readonly kind: "dropped";
+}
+
+/** Its `beforeSend` functions failed after the call, or took too long. */
+interface HookRefused {
+  readonly kind: "hook_refused";
+  readonly refusal: Extract<Settled, { kind: "refused" }>;
+}
+
 /** How one request ended. */
 export type AttemptOutcome = Delivered | Rejected | Retryable | TooLarge;
 
@@ -57,7 +69,15 @@ export type AttemptOutcome = Delivered | Rejected | Retryable | TooLarge;
 export type RetriedOutcome = Delivered | Rejected | TooLarge | Exhausted | Abandoned;
 
 /** How a batch, or a part of one, ended for good. */
-export type FinalOutcome = Delivered | Rejected | Exhausted | Abandoned | Spooled | SpoolFailed;
+export type FinalOutcome =
+  | Delivered
+  | Rejected
+  | Exhausted
+  | Abandoned
+  | Spooled
+  | SpoolFailed
+  | Dropped
+  | HookRefused;
 
 /** The batch was sent in parts. `parts` has every message once, in order. */
 export interface Split {

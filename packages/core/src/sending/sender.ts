@@ -1,7 +1,7 @@
 import type { Batch } from "../message/batch.js";
 
 /**
- * Sends batches. Senders wrap one another, from the outside in: spooling ▷ splitting ▷ retrying ▷ HTTP.
+ * Sends batches. Senders wrap one another, from the outside in: enriching ▷ spooling ▷ splitting ▷ retrying ▷ HTTP.
  *
  * `Outcome` lists how a send can end. Each wrapper handles some outcomes of the sender inside it, so fewer are left outside:
  *
@@ -11,6 +11,7 @@ import type { Batch } from "../message/batch.js";
  * | retrying  | repeats it                       | `retryable`              | `exhausted`, `abandoned`   |
  * | splitting | sends halves                     | `too_large`              | `split`                    |
  * | spooling  | keeps what failed, sends it later | `exhausted`, `abandoned` | `spooled`, `spool_failed`  |
+ * | enriching | waits for `beforeSend`           |                          | `dropped`, `hook_refused`  |
  */
 export interface Sender<Outcome> {
   /**

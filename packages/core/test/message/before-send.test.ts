@@ -138,11 +138,6 @@ describe("beforeSend", () => {
     ["returns text", () => "x", "beforeSend returned a string: return the message, or null to drop it"],
     ["returns a list", () => [], "beforeSend returned an array: return the message, or null to drop it"],
     [
-      "returns a promise that rejects",
-      () => Promise.reject(new Error("late")),
-      "beforeSend returned a promise: it must be synchronous, and return the message, or null to drop it",
-    ],
-    [
       "changes the id",
       (message: object) => ({ ...message, messageId: "other" }),
       "beforeSend changed `type` or `messageId`: both must stay as they are",

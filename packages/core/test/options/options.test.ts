@@ -85,7 +85,7 @@ describe("options", () => {
     ["beforeSend as text", { beforeSend: "redact" }, "beforeSend"],
     ["a list with something that is no function", { beforeSend: [() => null, null] }, "beforeSend"],
     ["an openTelemetry that is not the API", { openTelemetry: {} }, "openTelemetry"],
-    ["an async beforeSend", { beforeSend: async () => null }, "beforeSend"],
+    ["no time for beforeSend", { beforeSendTimeoutMs: 0 }, "beforeSendTimeoutMs"],
     ["stub as a number", { stub: 1 }, "stub"],
     ["onError as text", { onError: "log" }, "onError"],
     ["context as a list", { context: [] }, "context"],
