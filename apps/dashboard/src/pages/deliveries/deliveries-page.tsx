@@ -177,7 +177,7 @@ function Deliveries({ filter }: { filter: DeliveryFilter }) {
             key={deliveries.isPlaceholderData ? "before" : JSON.stringify(filter)}
             deliveries={items}
             filter={filter}
-            total={totalOf(groups, filter)}
+            total={deliveries.hasNextPage ? totalOf(groups, filter) : items.length}
             empty={<NoDeliveries state={state} isNarrowed={error !== "" || since !== "" || cause !== ""} />}
             onRetry={(one) => retry.mutate([one.id])}
             onOpen={setOpened}

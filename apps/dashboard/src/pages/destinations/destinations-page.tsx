@@ -47,12 +47,13 @@ export function DestinationsPage() {
               {
                 head: "Success",
                 align: "end",
-                cell: ({ id }) => successText(activityOf(id)),
+                cell: ({ id }) => (activity === undefined ? "…" : successText(activityOf(id))),
               },
               {
                 head: "Last delivery",
                 align: "end",
-                cell: ({ id }) => <LastAt at={activityOf(id)?.lastDeliveryAt} />,
+                cell: ({ id }) =>
+                  activity === undefined ? "…" : <LastAt at={activityOf(id)?.lastDeliveryAt} />,
               },
             ]}
           />

@@ -100,11 +100,13 @@ function useSelection(view: LiveView) {
 }
 
 function ListNote({ view: { log, history }, filter }: { view: LiveView; filter: string }) {
+  const isCounted = log.size > 0 || history === "end";
   const messages = counted(log.size, filter === "" ? "message" : "matching message");
   return (
     <p className="live-note">
       <span>
-        {messages}, newest first{history === "end" ? "" : "; scroll down to load older ones"}
+        {isCounted ? `${messages}, newest first` : "Newest first"}
+        {isCounted && history !== "end" && "; scroll down to load older ones"}
       </span>
       {log.notShown > 0 && (
         <span className="field-error">

@@ -4,6 +4,7 @@ import { addresses } from "../../routing/addresses.js";
 import { Time } from "../../ui/data/time.js";
 import { Icon } from "../../ui/icon.js";
 import { healthWords, needsAttention } from "../../words/health.js";
+import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 
 interface DestinationAlert {
@@ -42,9 +43,7 @@ export function Alerts({
       ))}
       {folded.length > 0 && (
         <details className="more">
-          <summary>
-            {folded.length} more {folded.length === 1 ? "destination needs" : "destinations need"} attention
-          </summary>
+          <summary>{foldedWords(folded)}</summary>
           <div className="alerts">
             {folded.map((alert) => (
               <AlertLine key={alert.destination.id} {...alert} />
@@ -54,6 +53,15 @@ export function Alerts({
       )}
     </div>
   );
+}
+
+/** `3 more destinations need attention, 14 disabled`: those disabled on purpose need none. */
+function foldedWords(folded: readonly DestinationAlert[]): string {
+  const failing = folded.filter(({ status }) => needsAttention(status.health)).length;
+  const disabled = folded.length - failing;
+  const needs = `${failing} more ${failing === 1 ? "destination needs" : "destinations need"} attention`;
+  if (failing === 0) return counted(disabled, "disabled destination");
+  return disabled === 0 ? needs : `${needs}, ${disabled} disabled`;
 }
 
 /** The page of the destination says what to do. */

@@ -83,7 +83,7 @@ function SourceTable({ sources }: { sources: readonly SourceView[] }) {
         {
           head: "Last message",
           align: "end",
-          cell: ({ id }) => <LastAt at={activityOf(id)?.lastMessageAt} />,
+          cell: ({ id }) => (activity === undefined ? "…" : <LastAt at={activityOf(id)?.lastMessageAt} />),
         },
       ]}
     />
