@@ -1,7 +1,7 @@
-/** Replaces what is between the markers of docs/benchmarks.md. */
-export function pageWith(page, generated) {
+/** Replaces what is between a marker of docs/benchmarks.md and the next end marker. */
+export function pageWith(page, generated, mark = "tables") {
   return page.replace(
-    /(<!-- tables -->\n)[\s\S]*?(\n<!-- end -->)/,
+    new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*?(\\n<!-- end -->)`),
     (_, start, end) => `${start}\n${generated}\n${end}`,
   );
 }

@@ -3,7 +3,7 @@
  * Load, receiver, collectors and servers share its cores, so that rates are those of this machine; CPU per message is what to compute with.
  *
  *   npm run nats:install
- *   npm run build && node bench/collector/scale-out.bench.mjs [--seconds 4] [--rate 8000] [--takeovers 3] [--rounds 3] [--write]
+ *   npm run build && node bench/collector/scale-out.bench.mjs [--seconds 4] [--rate 8000] [--takeovers 3] [--rounds 3]
  *
  * - Accepted: batches of 100 from 16 connections, as fast as they are answered, without a destination. "Through a follower": the same,
  *   sent to a process that passes it on.
@@ -13,17 +13,14 @@
  * - Takeover: the longest time without a 200 for clients of the other processes.
  *
  * CPU: of all processes of a kind until they are idle, without what they use when they have nothing to do.
- *
- * Prints the table of docs/guide/scale-out.md; `--write` puts it there.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 // @boundaries-ignore the servers are those of the tests
 import { findNatsServer } from "../../test/nats/nats-server.ts";
 import { median, reportFigures, reportSkipped } from "../figures.mjs";
-import { writeIntoGuide } from "../guide.mjs";
 import { callApi, startAlone, startCluster, urlOf } from "./bench-cluster.mjs";
 import { accept, EVENTS, withCpu } from "./cluster-load.mjs";
 import { forked } from "./forked.mjs";
@@ -37,7 +34,6 @@ const { values } = parseArgs({
     rate: { type: "string", default: "8000" },
     takeovers: { type: "string", default: "3" },
     rounds: { type: "string", default: "3" },
-    write: { type: "boolean", default: false },
   },
 });
 const SECONDS = Number(values.seconds);
@@ -143,7 +139,6 @@ async function round(directory) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-scale-out-"));
-const load = loadavg();
 const rounds = [];
 try {
   for (let number = 1; number <= Number(values.rounds); number++)
@@ -152,9 +147,6 @@ try {
   await receiver.end();
   rmSync(folder, { recursive: true, force: true });
 }
-const count = (number, what) => `${number} ${what}${number === "1" ? "" : "s"}`;
-const conditions = `Medians of ${count(values.rounds, "round")}, with loads of ${values.seconds} s and ${count(values.takeovers, "takeover")} of each kind.`;
-const { figures, text } = tables(rounds, { load, conditions });
+const { figures, text } = tables(rounds);
 console.log(text);
 reportFigures(figures);
-if (values.write) writeIntoGuide("scale-out", text);

@@ -1,4 +1,4 @@
-/** What `sizing.bench.mjs` measured, as docs/guide/operating.md and docs/guide/backup.md show it. */
+/** What `sizing.bench.mjs` measured, as docs/benchmarks.md shows it. */
 const MB = 1024 ** 2;
 const GB = 1024 ** 3;
 const SECONDS_A_DAY = 86_400;

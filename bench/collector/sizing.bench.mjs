@@ -4,7 +4,7 @@
  *
  *   npm run build && node bench/collector/sizing.bench.mjs [--messages 200000] [--rate 500] [--seconds 20] [--write]
  *
- * Prints what docs/guide/operating.md and docs/guide/backup.md show; `--write` puts it there. CPU: of the collector until it is idle,
+ * Prints two tables of docs/benchmarks.md; `--write` puts them there. CPU: of the collector until it is idle,
  * without what it uses when it has nothing to do.
  */
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
-import { measuredText, writeIntoGuide } from "../guide.mjs";
+import { measuredText, writeMeasured } from "../measured.mjs";
 import { cpuSecondsOf, untilQuiet } from "./process-cpu.mjs";
 import { backupText, sizingText } from "./sizing-tables.mjs";
 import { ADMIN_TOKEN, startCollector } from "./started-collector.mjs";
@@ -214,8 +214,8 @@ const backedUp = measuredText(backupText({ without, during, first, next, rate: P
 });
 console.log(`\n${backedUp}`);
 if (values.write) {
-  writeIntoGuide("operating", sized);
-  writeIntoGuide("backup", backedUp);
+  writeMeasured("sizing", sized);
+  writeMeasured("backups", backedUp);
 }
 
 await collector.end("SIGTERM");

@@ -4,14 +4,14 @@
  *
  *   npm run build && node bench/collector/tracing.bench.mjs [--messages 20000] [--rounds 3] [--write]
  *
- * Prints the table of docs/guide/observability.md; `--write` puts it there.
+ * Prints the table of docs/benchmarks.md; `--write` puts it there.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { median } from "../figures.mjs";
-import { measuredText, writeIntoGuide } from "../guide.mjs";
+import { measuredText, writeMeasured } from "../measured.mjs";
 import { forked } from "./forked.mjs";
 
 const { values: options } = parseArgs({
@@ -79,4 +79,4 @@ const text = measuredText(["| tracing | CPU a message, µs | ratio |", "| --- | 
   conditions: `Medians of ${rounds} round${rounds === 1 ? "" : "s"} of ${messages.toLocaleString("en")} messages, which take turns.`,
 });
 console.log(text);
-if (options.write) writeIntoGuide("observability", text);
+if (options.write) writeMeasured("tracing", text);

@@ -3,9 +3,9 @@
  * Exits with 1 if our SDK loses a message without reporting it exactly once, or leaves a rejection unhandled.
  */
 import { fork } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { writeMeasured } from "../measured.mjs";
 import { peersAreInstalled } from "./cpu.mjs";
 import { SCENARIOS } from "./loss/scenarios.mjs";
 
@@ -128,8 +128,4 @@ const honest = ours.every(
 );
 process.exitCode = honest ? 0 : 1;
 
-if (values.write) {
-  const page = new URL("../../docs/reference/loss-table.md", import.meta.url);
-  const text = await readFile(page, "utf8");
-  await writeFile(page, text.replace(/(<!-- table -->\n)[\s\S]*?(\n<!-- end -->)/, `$1\n${table}\n$2`));
-}
+if (values.write) writeMeasured("losses", table);

@@ -1,9 +1,7 @@
 /**
- * The SDK's cost, compared with the minimum and the public SDKs: `node bench/sdk/main.mjs [--rounds N] [--runs N] [--own] [--write]`.
- * `--own` leaves the public SDKs out. `--write` updates the tables in docs/guide/sdk-performance.md. See README.md for the public SDKs.
+ * The SDK's cost, compared with the minimum and the public SDKs: `node bench/sdk/main.mjs [--rounds N] [--runs N] [--own]`.
+ * `--own` leaves the public SDKs out. See README.md for them.
  */
-import { readFile, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { reportFigures } from "../figures.mjs";
 import { ALL, cpuTable, OWN, peersAreInstalled } from "./cpu.mjs";
@@ -14,16 +12,9 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "3" },
     runs: { type: "string", default: "5" },
     own: { type: "boolean" },
-    write: { type: "boolean" },
   },
 });
 const rounds = Number(values.rounds);
-if (values.write && (values.own || !peersAreInstalled)) {
-  console.error(
-    "--write would remove the public SDKs from the page: install them (see README.md), and omit --own.",
-  );
-  process.exit(2);
-}
 
 const NAMES = {
   "clients/floor": "floor",
@@ -82,20 +73,8 @@ lines.push(
   `| the same, \`maxInFlight\` 1 | | ${Math.round(distant[1]).toLocaleString("en")} |`,
   `| end of a script of 10,000 messages after its last call | 1,000 ms | ${exit.exitMs} ms (${exit.messages.toLocaleString("en")} arrived) |`,
 );
-const table = lines.join("\n");
-console.log(table);
+console.log(lines.join("\n"));
 if (!peersAreInstalled) console.error("\nThe public SDKs are not installed: see bench/sdk/README.md.");
-
-if (values.write) {
-  const page = new URL("../../docs/guide/sdk-performance.md", import.meta.url);
-  const text = await readFile(page, "utf8");
-  const machine = `Measured on ${cpus().length} cores (${cpus()[0].model.trim()}), Node.js ${process.version}, CPU: medians of ${rounds} rounds; times: the best of ${values.runs} runs.`;
-  const replaced = text.replace(
-    /(<!-- tables -->\n)[\s\S]*?(\n<!-- end -->)/,
-    `$1\n${machine}\n\n${table}\n$2`,
-  );
-  await writeFile(page, replaced);
-}
 
 const cpuOf = (rows, name) => rows.find(({ client }) => client === name).cpuMicros;
 const against = (rows, manner) =>

@@ -1,14 +1,13 @@
 /**
- * The SDK and the floor on several versions of Node.js, one run each: `node bench/sdk/nodes.mjs [--rounds N] [--write] NODE…`, where NODE is
- * the path of a `node`. `--write` updates the table in docs/guide/sdk-performance.md.
+ * The SDK and the floor on several versions of Node.js, one run each: `node bench/sdk/nodes.mjs [--rounds N] NODE…`, where NODE is the
+ * path of a `node`.
  */
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 
 const { values, positionals } = parseArgs({
-  options: { rounds: { type: "string", default: "5" }, write: { type: "boolean" } },
+  options: { rounds: { type: "string", default: "5" } },
   allowPositionals: true,
 });
 const run = promisify(execFile);
@@ -29,14 +28,4 @@ for (const node of positionals) {
   lines.push(`| ${version} | ${cells.join(" | ")} | ${p50.toFixed(1)} µs / ${p99.toFixed(1)} µs |`);
   console.error(lines.at(-1));
 }
-const table = lines.join("\n");
-console.log(table);
-
-if (values.write) {
-  const page = new URL("../../docs/guide/sdk-performance.md", import.meta.url);
-  const text = await readFile(page, "utf8");
-  await writeFile(
-    page,
-    text.replace(/(<!-- nodes -->\n)[\s\S]*?(\n<!-- end of nodes -->)/, `$1\n${table}\n$2`),
-  );
-}
+console.log(lines.join("\n"));

@@ -9,7 +9,7 @@ const UNWRAPPED = ["ARCHITECTURE.md"];
 
 const pages = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"],
-  ...["docs", "docs/guide", "docs/reference", "docs/decisions"].flatMap((folder) =>
+  ...["docs", "docs/guide", "docs/reference", "docs/contributing", "docs/decisions"].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith(".md"))
       .map((name) => `${folder}/${name}`),

@@ -12,7 +12,7 @@ const FETCHES =
 
 const pages = [
   "README.md",
-  ...["docs", "docs/guide", "docs/reference", "docs/decisions"].flatMap((folder) =>
+  ...["docs", "docs/guide", "docs/reference", "docs/contributing", "docs/decisions"].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith(".md"))
       .map((name) => `${folder}/${name}`),

@@ -26,18 +26,8 @@ const SECTIONS = [
       "guide/sdk-backfills",
       "guide/sdk-testing",
       "guide/existing-clients",
-      ["guide/sdk-performance", "What the SDK costs"],
-    ],
-  },
-  {
-    name: "Move to Sluice",
-    pages: [
       ["guide/from-segment", "From Segment"],
-      ["guide/from-other-clients", "From RudderStack or PostHog"],
-      ["guide/from-jitsu", "From Jitsu"],
-      ["guide/from-svix", "From Svix"],
-      ["guide/from-outpost", "From Hookdeck Outpost"],
-      ["guide/from-snowplow-micro", "From Snowplow Micro"],
+      ["guide/from-other-clients", "From other services"],
     ],
   },
   {
@@ -71,9 +61,9 @@ const SECTIONS = [
       "reference/tracking-plans",
     ],
   },
-  { name: "Decisions", rest: "decisions", isCollapsed: true, pages: [] },
   {
     name: "The project",
+    rest: "contributing",
     isCollapsed: true,
     pages: [
       "../ARCHITECTURE",
@@ -83,6 +73,7 @@ const SECTIONS = [
       ["../CHANGELOG", "Changelog"],
     ],
   },
+  { name: "Decisions", rest: "decisions", isCollapsed: true, pages: [] },
 ];
 
 const fileOf = (page) => (page.startsWith("../") ? `${page.slice(3)}.md` : `docs/${page}.md`);

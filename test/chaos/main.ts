@@ -1,6 +1,6 @@
 /**
  * Puts a built collector under load through one trouble after another: `npm run chaos -- --rounds 20 --only power-cut --seed 7`.
- * Exits with 1 if a promise was broken. `--write` puts the tables into docs/reference/chaos.md.
+ * Exits with 1 if a promise was broken. `--write` puts the tables into docs/contributing/chaos.md.
  */
 import { parseArgs } from "node:util";
 import { findNatsServer } from "../nats/nats-server.ts";

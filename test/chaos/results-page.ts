@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg, totalmem } from "node:os";
 
-const PAGE = new URL("../../docs/reference/chaos.md", import.meta.url);
+const PAGE = new URL("../../docs/contributing/chaos.md", import.meta.url);
 
 /** What was played of a table. */
 export interface Played {
@@ -64,7 +64,7 @@ function listOf(skipped: readonly string[]): string {
   return ["Left out on this machine:", "", ...skipped.map((line) => `- ${line}`)].join("\n");
 }
 
-/** Writes docs/reference/chaos.md. */
+/** Writes docs/contributing/chaos.md. */
 export async function writePage(tables: Tables, run: Omit<PlayedRun, "date" | "machine">): Promise<void> {
   const [cpu] = cpus();
   const page = pageWith(await readFile(PAGE, "utf8"), tables, {

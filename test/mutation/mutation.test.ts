@@ -2,15 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { changeOf, judge, scoreOf } from "./judge.mjs";
 import { MODULES } from "./modules.mjs";
-import {
-  differenceFrom,
-  rowOf,
-  SCORES_PAGE,
-  sentenceOf,
-  storedScores,
-  totalOf,
-  withScores,
-} from "./stored-scores.mjs";
+import { differenceFrom, rowOf, SCORES_PAGE, storedScores, withScores } from "./stored-scores.mjs";
 
 interface Explanation {
   readonly file: string;
@@ -39,11 +31,6 @@ describe("the modules", () => {
   it("have a stored score each, with no survivor", () => {
     expect([...scores.keys()]).toEqual(names);
     expect([...scores.values()].filter(({ survived }) => survived > 0)).toEqual([]);
-  });
-
-  it("have one score together in CONTRIBUTING.md", () => {
-    const sentence = sentenceOf(names.length, totalOf([...scores.values()]));
-    expect(oneLine(readFileSync("CONTRIBUTING.md", "utf8"))).toContain(sentence);
   });
 });
 

@@ -1,7 +1,7 @@
 const ROW = /^\| ([a-z-]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| .*\|$/gm;
 
 /** The page whose table keeps the scores. */
-export const SCORES_PAGE = "docs/reference/mutation.md";
+export const SCORES_PAGE = "docs/contributing/mutation.md";
 
 export const TABLE_HEAD = [
   "| module | mutants | killed | explained | survived | score |",
@@ -58,9 +58,4 @@ export function totalOf(scores) {
   const sum = (count) => scores.reduce((total, score) => total + score[count], 0);
   const [mutants, killed, explained, survived] = ["mutants", "killed", "explained", "survived"].map(sum);
   return { name: "all", mutants, killed, explained, survived };
-}
-
-/** The total in a sentence, as CONTRIBUTING.md has it. */
-export function sentenceOf(modules, { mutants, killed, explained }) {
-  return `${mutants} mutants of ${modules} modules: ${killed} killed (${percentOf(killed, mutants)}), ${explained} explained`;
 }

@@ -1,8 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { INVARIANTS } from "./invariants/index.js";
-import { PLANTED_BUGS } from "./planted-bugs/planted-bugs.js";
 import { readOptions } from "./read-options.js";
 import { runScenario } from "./run-scenario.js";
 import { generate } from "./scenario/generate.js";
@@ -47,26 +43,5 @@ describe("the command's options", () => {
     [["--sedes", "10"], "Unknown option '--sedes'"],
   ])("are refused: %s", (args, message) => {
     expect(() => readOptions(args)).toThrow(message);
-  });
-});
-
-describe("docs/reference/simulation.md", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../docs/reference/simulation.md"), "utf8");
-
-  it("lists every promise, in the order in which they are checked", () => {
-    const rows = INVARIANTS.map(({ name, promise }) => `| \`${name}.ts\` | ${promise} |`);
-    expect(page).toContain(rows.join("\n"));
-    const files = readdirSync(join(import.meta.dirname, "invariants")).filter((file) =>
-      page.includes(`\`${file}\``),
-    );
-    expect(files).toHaveLength(INVARIANTS.length);
-  });
-
-  it("lists every planted bug", () => {
-    const rows = PLANTED_BUGS.map(
-      ({ name, breaks, invariant, withinSeeds }) =>
-        `| \`${name}\` | ${breaks} | \`${invariant}\` | ${withinSeeds} |`,
-    );
-    expect(page).toContain(rows.join("\n"));
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { NODE_DEFAULTS } from "../src/options.js";
@@ -39,29 +39,6 @@ describe("docs/reference/options.md", () => {
     expect(declared.length).toBeGreaterThan(20);
     const aliases = ["size", "endpoint"];
     expect(declared.filter((name) => !documented.has(name) && !aliases.includes(name))).toEqual([]);
-  });
-});
-
-/** The first cells of the header rows. */
-const HEADERS: ReadonlySet<unknown> = new Set(["Go", "Ruby", "Segment", "Segment (default)"]);
-
-describe.each(["reference/sdk-porting.md", "guide/from-segment.md"])("docs/%s", (name) => {
-  const all = rows(readFileSync(`${root}/docs/${name}`, "utf8")).filter(([first]) => !HEADERS.has(first));
-  const named = all
-    .map((cells) => /^`([^`]+\.test\.ts)`: (.+)$/.exec(cells.at(-1) ?? ""))
-    .filter((match) => match !== null)
-    .map(([, file, test]) => [String(file), String(test)] as const);
-
-  it("names a test in every row", () => {
-    expect(named).toHaveLength(all.length);
-    expect(all.length).toBeGreaterThan(15);
-  });
-
-  it.each(named)("%s has the test: %s", (file, test) => {
-    const path = `${root}/packages/${file}`;
-    expect(existsSync(path)).toBe(true);
-    const source = readFileSync(path, "utf8");
-    expect(source.includes(`"${test}"`) || source.includes(`'${test}'`)).toBe(true);
   });
 });
 

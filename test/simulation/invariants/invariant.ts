@@ -73,7 +73,6 @@ export interface FinishedRun {
 
 /**
  * A promise of the product that holds in every run. To add one: write a file that exports it, and add it to `INVARIANTS`.
- * `docs/reference/simulation.md` lists all of them; a test compares.
  */
 export interface Invariant {
   /** The name of its file, without `.ts`. */

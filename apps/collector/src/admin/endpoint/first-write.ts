@@ -12,7 +12,7 @@ export interface FirstPut {
 /**
  * A view of the documents for a request with an `Idempotency-Key`: stores the document of the key in the transaction of the
  * request's first write, so that a collector that is killed before it answers does not carry the request out twice.
- * `docs/decisions/idempotency-keys.md` has the reason.
+ * `docs/decisions/control-api.md` has the reason.
  */
 export function storeWithFirstPut(
   config: ConfigStore,

@@ -33,7 +33,7 @@ export interface OutcomeFilter {
   readonly byMessage: (stored: StoredMessage) => boolean;
 }
 
-/** The outcomes since a reader's last stream, so that a reconnect leaves no gap. `docs/decisions/live-stream-resumes.md` has the reason. */
+/** The outcomes since a reader's last stream, so that a reconnect leaves no gap. `docs/decisions/control-api.md` has the reason. */
 export async function missedOutcomes(
   { consumers, log }: Pick<Store, "log" | "consumers">,
   fromMs: number,

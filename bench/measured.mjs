@@ -1,4 +1,4 @@
-/** What benches write into guides, between the markers that docs/benchmarks.md has too. */
+/** What benches that `npm run bench` leaves out write into docs/benchmarks.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { busyReason, describeMachine } from "./machine.mjs";
 import { pageWith } from "./page.mjs";
@@ -16,8 +16,8 @@ export function measuredText(text, { load, conditions }) {
   ].join("\n");
 }
 
-/** Replaces the measured part of docs/guide/`name`.md. */
-export function writeIntoGuide(name, text) {
-  const page = new URL(`../docs/guide/${name}.md`, import.meta.url);
-  writeFileSync(page, pageWith(readFileSync(page, "utf8"), text));
+/** Replaces what follows the marker `mark` of docs/benchmarks.md. */
+export function writeMeasured(mark, text) {
+  const page = new URL("../docs/benchmarks.md", import.meta.url);
+  writeFileSync(page, pageWith(readFileSync(page, "utf8"), text, mark));
 }
