@@ -44,8 +44,8 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   readonly #stop = new AbortController();
   /** Ends the present send from the spool. */
   #sending = new AbortController();
-  /** Whether what is in the spool is removed instead of sent, until it is empty. */
-  #isDiscarding = false;
+  /** The messages that were kept since `discard()`, until the spool is empty: those before them are removed instead of sent. */
+  #keptSinceDiscard: number | undefined;
   #state: State = { kind: "idle" };
 
   constructor(inner: Sender<FinalOutcome | Split>, options: SpoolingOptions) {
@@ -62,7 +62,7 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   /** Removes everything that is in the spool, and reports it as discarded. */
   discard(): void {
     if (this.#state.kind === "finished") return;
-    this.#isDiscarding = true;
+    this.#keptSinceDiscard = 0;
     const { signal } = this.#sending;
     if (this.#state.kind !== "emptying") this.#startEmptying();
     else if (!signal.aborted) this.#sending.abort(new DeadlineReached("discarded"));
@@ -71,15 +71,17 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
 
   async send(batch: Batch, signal: AbortSignal): Promise<FinalOutcome | Split> {
     await this.#opened;
-    const isDiscarded = signal.aborted && !isUndelivered(abandonedBy(signal));
-    // Behind messages that are being discarded it would be discarded, too.
-    const isBehind = this.#options.spool.messages > 0 && !this.#isDiscarding;
-    if (isBehind && !isDiscarded) return this.#keep(batch);
+    // Messages that are being discarded are not in the way.
+    const isBehind =
+      this.#options.spool.messages > 0 && (!this.#isDiscarding || this.#keptSinceDiscard !== 0);
+    if (isBehind && !isDiscarded(signal)) return this.#keep(batch);
     const outcome = signal.aborted ? abandonedBy(signal) : await this.#inner.send(batch, signal);
-    if (outcome.kind !== "split") return this.#keepUndelivered(batch, outcome);
+    if (outcome.kind !== "split") return this.#keepUndelivered(batch, outcome, signal);
     const parts: SendReport[] = [];
-    for (const part of outcome.parts)
-      parts.push({ batch: part.batch, outcome: await this.#keepUndelivered(part.batch, part.outcome) });
+    for (const part of outcome.parts) {
+      const partOutcome = await this.#keepUndelivered(part.batch, part.outcome, signal);
+      parts.push({ batch: part.batch, outcome: partOutcome });
+    }
     return { kind: "split", parts };
   }
 
@@ -99,6 +101,11 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
     this.#stop.abort();
     signal.removeEventListener("abort", onAbort);
     await this.#options.spool.release();
+  }
+
+  /** Whether the oldest messages in the spool are removed instead of sent. */
+  get #isDiscarding(): boolean {
+    return this.#keptSinceDiscard !== undefined && this.#options.spool.messages > this.#keptSinceDiscard;
   }
 
   #setState(state: State): void {
@@ -133,11 +140,11 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
       const kept = await spool.oldest();
       // Checked again, because a batch may have been kept since `oldest` looked.
       if (!kept && spool.messages === 0) {
-        this.#isDiscarding = false;
+        this.#keptSinceDiscard = undefined;
         return true;
       }
       if (this.#stop.signal.aborted) return false;
-      if (kept && !(await this.#sendOne(kept))) return false;
+      if (kept && !(await this.#sendOne(kept)) && !this.#isDiscarding) return false;
     }
   }
 
@@ -159,16 +166,23 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
     return this.#inner.send(batch, this.#sending.signal);
   }
 
-  async #keepUndelivered(batch: Batch, outcome: FinalOutcome): Promise<FinalOutcome> {
-    return isUndelivered(outcome) ? this.#keep(batch) : outcome;
+  async #keepUndelivered(batch: Batch, outcome: FinalOutcome, signal: AbortSignal): Promise<FinalOutcome> {
+    if (!isUndelivered(outcome)) return outcome;
+    return isDiscarded(signal) ? abandonedBy(signal) : this.#keep(batch);
   }
 
   async #keep(batch: Batch): Promise<FinalOutcome> {
     const kept = await this.#options.spool.append(batch);
     if (kept !== "kept") return { kind: "spool_failed", reason: kept.reason };
+    if (this.#keptSinceDiscard !== undefined) this.#keptSinceDiscard += batch.length;
     if (this.#state.kind === "idle") this.#startEmptying();
     return { kind: "spooled" };
   }
+}
+
+/** Whether the batch of this signal was given up by the application. */
+function isDiscarded(signal: AbortSignal): boolean {
+  return signal.aborted && !isUndelivered(abandonedBy(signal));
 }
 
 /** Whether the batch may still be delivered later. */

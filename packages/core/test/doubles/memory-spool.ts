@@ -1,5 +1,7 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { Batch, Spool } from "../../src/index.js";
 
+/** Each call but the write of a batch takes a turn of the event loop, as that of a folder does. */
 export interface MemorySpool extends Spool {
   readonly batches: readonly Batch[];
   /** Makes every later `append` fail. */
@@ -19,13 +21,14 @@ export function memorySpool(left: readonly Batch[] = []): MemorySpool {
     fill: () => {
       isFull = true;
     },
-    open: async () => {},
+    open: () => turn(),
     append: async (batch) => {
       if (isFull) return { reason: "full" };
       batches.push(batch);
       return "kept";
     },
     oldest: async () => {
+      await turn();
       const [batch] = batches;
       if (!batch) return undefined;
       return {
@@ -33,10 +36,11 @@ export function memorySpool(left: readonly Batch[] = []): MemorySpool {
         file: "memory",
         damaged: [],
         remove: async () => {
+          await turn();
           batches = batches.filter((other) => other !== batch);
         },
       };
     },
-    release: async () => {},
+    release: () => turn(),
   };
 }

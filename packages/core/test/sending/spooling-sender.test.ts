@@ -20,7 +20,14 @@ function spooling(script: Parameters<typeof scriptedSender<FinalOutcome | Split>
     onSent: (report) => sent.push(report),
     onDamaged: () => {},
   });
-  return { clock, inner, spool, sent, sender };
+  /** Moves the clock, then lets every call of the spool end that follows. */
+  const pass = async (...steps: readonly number[]): Promise<void> => {
+    for (const ms of steps) {
+      await clock.advance(ms);
+      for (let turn = 0; turn < 20; turn++) await clock.advance(0);
+    }
+  };
+  return { clock, inner, spool, sent, sender, pass };
 }
 
 const idsIn = (batches: readonly (readonly { readonly messageId: string }[])[]): string[] =>
@@ -70,38 +77,38 @@ describe("SpoolingSender", () => {
   });
 
   it("puts new batches behind kept ones, and sends them from there in order", async () => {
-    const { sender, inner, spool, sent, clock } = spooling([EXHAUSTED, EXHAUSTED, DELIVERED]);
+    const { sender, inner, spool, sent, clock, pass } = spooling([EXHAUSTED, EXHAUSTED, DELIVERED]);
     expect(await sender.send(batchOf("a"), open)).toEqual({ kind: "spooled" });
-    await clock.advance(0);
+    await pass(0);
     expect(await sender.send(batchOf("b"), open)).toEqual({ kind: "spooled" });
     expect(idsIn(spool.batches)).toEqual(["a", "b"]);
-    await clock.advance(900);
+    await pass(900);
     expect(inner.sends.map(({ messageIds }) => messageIds.join(""))).toEqual(["a", "a", "a", "b"]);
     expect(idsIn(sent.map(({ batch }) => batch))).toEqual(["a", "b"]);
     expect([spool.messages, clock.pending]).toEqual([0, 0]);
   });
 
   it("tries again later and later, and from the first delay after a success", async () => {
-    const { sender, inner, clock } = spooling(
+    const { sender, inner, clock, pass } = spooling(
       [EXHAUSTED, EXHAUSTED, EXHAUSTED, DELIVERED, EXHAUSTED],
       memorySpool([batchOf("a")]),
     );
     sender.start();
-    await clock.advance(900 + 1_800 + 3_600);
+    await pass(0, 900, 1_800, 3_600);
     expect(inner.sends).toHaveLength(4);
     await sender.send(batchOf("b"), open);
-    await clock.advance(0);
+    await pass(0);
     expect(inner.sends).toHaveLength(6);
-    await clock.advance(900);
+    await pass(900);
     expect(inner.sends).toHaveLength(7);
     await sender.finish(AbortSignal.abort());
     expect(clock.pending).toBe(0);
   });
 
   it("tries once more at finish(), without waiting for the timer", async () => {
-    const { sender, spool, clock } = spooling([EXHAUSTED, DELIVERED], memorySpool([batchOf("a")]));
+    const { sender, spool, clock, pass } = spooling([EXHAUSTED, DELIVERED], memorySpool([batchOf("a")]));
     sender.start();
-    await clock.advance(0);
+    await pass(0);
     expect([spool.messages, clock.pending]).toEqual([1, 1]);
     await sender.finish(open);
     expect([spool.messages, clock.pending, clock.now()]).toEqual([0, 0, 0]);
@@ -113,6 +120,67 @@ describe("SpoolingSender", () => {
     await sender.send(batchOf("a"), open);
     await clock.advance(3_600_000);
     expect([inner.sends.length, spool.messages, clock.pending]).toEqual([1, 1, 0]);
+  });
+
+  it("sends what was kept while the spool was being emptied of what was discarded", async () => {
+    const { sender, inner, spool, sent, pass } = spooling(
+      [EXHAUSTED, DELIVERED],
+      memorySpool([batchOf("old1"), batchOf("old2"), batchOf("old3")]),
+    );
+    await pass(0);
+    sender.discard();
+    expect(await sender.send(batchOf("a"), open)).toEqual({ kind: "spooled" });
+    expect(await sender.send(batchOf("b"), open)).toEqual({ kind: "spooled" });
+    await pass(0);
+    expect(inner.sends.map(({ messageIds }) => messageIds.join(""))).toEqual(["a", "a", "b"]);
+    expect(sent.map(({ batch, outcome }) => [batch[0]?.messageId, outcome.kind])).toEqual([
+      ["old1", "abandoned"],
+      ["old2", "abandoned"],
+      ["old3", "abandoned"],
+      ["a", "delivered"],
+      ["b", "delivered"],
+    ]);
+    expect(spool.messages).toBe(0);
+  });
+
+  it("does not keep a batch that was discarded while its last answer was on its way", async () => {
+    const { sender, spool } = spooling([
+      () => {
+        discarded.abort(new DeadlineReached("discarded"));
+        return EXHAUSTED;
+      },
+    ]);
+    const discarded = new AbortController();
+    expect(await sender.send(batchOf("a"), discarded.signal)).toEqual({
+      kind: "abandoned",
+      deadline: "discarded",
+    });
+    expect(spool.messages).toBe(0);
+  });
+
+  it("discards at once what is being sent from the spool when its last answer is on its way", async () => {
+    const { sender, sent, spool, clock, pass } = spooling(
+      [
+        () => {
+          sender.discard();
+          return EXHAUSTED;
+        },
+      ],
+      memorySpool([batchOf("a")]),
+    );
+    sender.start();
+    await pass(0);
+    expect(sent.map(({ outcome }) => outcome)).toEqual([{ kind: "abandoned", deadline: "discarded" }]);
+    expect([spool.messages, clock.pending]).toEqual([0, 0]);
+  });
+
+  it.each(["start", "discard"] as const)("a second %s() begins no second loop", async (call) => {
+    const { sender, inner, sent, pass } = spooling([DELIVERED], memorySpool([batchOf("a"), batchOf("b")]));
+    sender[call]();
+    sender[call]();
+    await pass(0);
+    expect(idsIn(sent.map(({ batch }) => batch))).toEqual(["a", "b"]);
+    expect(inner.sends).toHaveLength(call === "start" ? 2 : 0);
   });
 
   it("reports why a batch could not be kept", async () => {

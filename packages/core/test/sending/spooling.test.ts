@@ -74,17 +74,20 @@ describe("with a spool", () => {
 
   it("tries again with growing delays until the server is back", async () => {
     const spool = memorySpool([batchOf("old1")]);
-    const { clock, transport, engine } = testEngine(
+    const { clock, transport, engine, runDue } = testEngine(
       { maxRetries: 0 },
       { script: [503, 503, 503, 200], spool },
     );
-    await clock.advance(0);
+    await runDue();
     expect(transport.requests).toHaveLength(1);
     await clock.advance(900);
+    await runDue();
     expect(transport.requests).toHaveLength(2);
     await clock.advance(1_800);
+    await runDue();
     expect(transport.requests).toHaveLength(3);
     await clock.advance(3_600);
+    await runDue();
     expect(engine.stats()).toMatchObject({ delivered: 1, spooled: 0 });
     expect(clock.pending).toBe(0);
   });
