@@ -12,7 +12,11 @@ interface World {
   readonly broken: Set<string>;
   /** The next attempts of these nodes to lead last until they are not wanted any more. */
   readonly stuck: Set<string>;
+  /** Makes the next attempt of this node to lead last until the returned function is called, whatever its signal says. */
+  slow(node: string): () => void;
   readonly lost: Map<string, (reason: string) => void>;
+  /** Lets time pass, then every call end that follows. */
+  pass(ms: number): Promise<void>;
   open(node: string): Promise<Ownership>;
 }
 
@@ -25,9 +29,20 @@ function world(): World {
   const stuck = new Set<string>();
   const lost = new Map<string, (reason: string) => void>();
   const nodes: string[] = [];
+  const starts = new Map<string, Promise<void>>();
+  const slow = (node: string): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    starts.set(node, promise);
+    return resolve;
+  };
+  const pass = async (ms: number): Promise<void> => {
+    await clock.advance(ms);
+    for (let turn = 0; turn < 20; turn++) await clock.advance(0);
+  };
   const lead =
     (node: string) =>
     async (term: number, isLost: (reason: string) => void, signal: AbortSignal): Promise<Leadership> => {
+      await starts.get(node);
       if (broken.has(node)) throw new Error("broken");
       if (stuck.has(node))
         await new Promise((_, reject) => {
@@ -63,18 +78,18 @@ function world(): World {
       },
     });
     await ownership.start();
-    await clock.advance(0);
+    await pass(0);
     return ownership;
   };
-  return { clock, leases, events, drained, broken, stuck, lost, open };
+  return { clock, leases, events, drained, broken, stuck, slow, lost, pass, open };
 }
 
 describe("Ownership", () => {
   test("the first process takes the lease and keeps it; the others see where it is", async () => {
-    const { clock, events, open } = world();
+    const { pass, events, open } = world();
     const a = await open("a");
     const b = await open("b");
-    await clock.advance(60_000);
+    await pass(60_000);
     expect(events).toEqual(["a leads 1"]);
     expect(a.state).toMatchObject({ kind: "leading", term: 1 });
     expect(b.state).toEqual({ kind: "following" });
@@ -82,29 +97,29 @@ describe("Ownership", () => {
   });
 
   test("an owner that is cut off is followed after the lease, and stops when it hears of it", async () => {
-    const { clock, leases, events, open } = world();
+    const { pass, leases, events, open } = world();
     const a = await open("a");
     const b = await open("b");
-    await clock.advance(5_000);
+    await pass(5_000);
     leases.cut("a");
-    await clock.advance(2_000);
+    await pass(2_000);
     expect(events).toEqual(["a leads 1"]);
-    await clock.advance(1_100);
+    await pass(1_100);
     expect(events).toEqual(["a leads 1", "b leads 2"]);
     expect(a.state.kind).toBe("leading");
     leases.mend("a");
-    await clock.advance(0);
+    await pass(0);
     expect(events.slice(2)).toEqual(["a steps down: b took over", "a ends lost"]);
-    await clock.advance(60_000);
+    await pass(60_000);
     expect(a.state.kind).toBe("following");
     expect(b.state).toMatchObject({ kind: "leading", term: 2 });
   });
 
   test("an owner that stays cut off stops by itself", async () => {
-    const { clock, leases, events, open } = world();
+    const { pass, leases, events, open } = world();
     await open("a");
     leases.cut("a");
-    await clock.advance(14_000);
+    await pass(14_000);
     expect(events.slice(1)).toEqual([
       expect.stringMatching(/^a steps down: the lease was not renewed for 1\d{4} ms$/),
       "a ends lost",
@@ -112,28 +127,28 @@ describe("Ownership", () => {
   });
 
   test("while nobody reaches the engine for less than four leases, the owner stays", async () => {
-    const { clock, leases, events, open } = world();
+    const { pass, leases, events, open } = world();
     await open("a");
     await open("b");
     leases.cut("a");
     leases.cut("b");
-    await clock.advance(7_000);
+    await pass(7_000);
     leases.mend("a");
     leases.mend("b");
-    await clock.advance(60_000);
+    await pass(60_000);
     expect(events).toEqual(["a leads 1"]);
   });
 
   test("closing hands over at once", async () => {
-    const { clock, events, open } = world();
+    const { pass, clock, events, open } = world();
     const a = await open("a");
     const b = await open("b");
     const left = a.leave();
-    await clock.advance(0);
-    await clock.advance(0);
+    await pass(0);
+    await pass(0);
     await left;
     a.close();
-    await clock.advance(0);
+    await pass(0);
     expect(events).toEqual(["a leads 1", "a steps down: the process ends", "a ends hand over", "b leads 2"]);
     expect(b.state.kind).toBe("leading");
     await b.leave();
@@ -142,50 +157,145 @@ describe("Ownership", () => {
   });
 
   test("draining hands over; the last process cannot be drained", async () => {
-    const { clock, events, drained, open } = world();
+    const { pass, events, drained, open } = world();
     const a = await open("a");
     const b = await open("b");
     drained.add("a");
     a.wake();
-    for (let i = 0; i < 5; i++) await clock.advance(0);
+    await pass(0);
     expect(events.slice(1)).toEqual(["a steps down: it is drained", "a ends hand over", "b leads 2"]);
     drained.add("b");
     b.wake();
-    await clock.advance(60_000);
+    await pass(60_000);
     expect(b.state.kind).toBe("leading");
     expect(a.state.kind).toBe("following");
   });
 
   test("a process that fails to start its stages gives the lease to the next one", async () => {
-    const { clock, events, broken, open } = world();
+    const { pass, events, broken, open } = world();
     broken.add("a");
     await open("a");
     await open("b");
-    for (let i = 0; i < 5; i++) await clock.advance(0);
+    await pass(0);
     expect(events).toEqual(["a cannot become the owner", "b leads 2"]);
   });
 
   test("a process that cannot catch up stops trying when it closes, and the next one takes over", async () => {
-    const { clock, events, stuck, open } = world();
+    const { pass, events, stuck, open } = world();
     stuck.add("a");
     const a = await open("a");
     const b = await open("b");
-    await clock.advance(20_000);
+    await pass(20_000);
     expect([a.state.kind, events]).toEqual(["starting", []]);
     const left = a.leave();
-    for (let i = 0; i < 5; i++) await clock.advance(0);
+    await pass(0);
     await left;
     expect(events).toEqual(["a steps down: the process ends", "b leads 2"]);
     expect(b.state.kind).toBe("leading");
   });
 
   test("an owner that the log refuses stops, and may own the log again later", async () => {
-    const { clock, events, lost, open } = world();
+    const { pass, events, lost, open } = world();
     await open("a");
     lost.get("a")?.("the log refused a write");
-    await clock.advance(0);
+    await pass(0);
     expect(events.slice(1)).toEqual(["a steps down: the log refused a write", "a ends lost"]);
-    await clock.advance(3_000);
+    await pass(3_000);
     expect(events.at(-1)).toBe("a leads 2");
+  });
+
+  test("leave() waits for the answer about a lease that is being taken, and gives it back without leading", async () => {
+    const { pass, leases, events, open } = world();
+    const b = await open("b");
+    const a = await open("a");
+    const answer = leases.delay("a");
+    await b.leave();
+    await pass(0);
+    expect([a.state.kind, a.lease?.holder?.node]).toEqual(["following", "a"]);
+    let hasLeft = false;
+    const left = a.leave().then(() => {
+      hasLeft = true;
+    });
+    await pass(0);
+    expect(hasLeft).toBe(false);
+    answer();
+    await left;
+    a.close();
+    await pass(60_000);
+    expect(events.filter((event) => event.startsWith("a"))).toEqual(["a steps down: the process ends"]);
+    expect(a.lease?.holder).toBeUndefined();
+  });
+
+  test("leave() resolves if the lease that is being taken is not got", async () => {
+    const { pass, leases, open } = world();
+    const b = await open("b");
+    const a = await open("a");
+    leases.cut("a");
+    await b.leave();
+    leases.mend("a");
+    leases.cut("a");
+    await a.leave();
+    expect(a.state.kind).toBe("following");
+    await pass(0);
+  });
+
+  test("a process that hears that it got the lease after another one took it does not lead", async () => {
+    const { pass, leases, events, open } = world();
+    const first = await open("first");
+    const a = await open("a");
+    const answer = leases.delay("a");
+    await first.leave();
+    await pass(0);
+    const b = await open("b");
+    await pass(3_100);
+    expect(b.state).toMatchObject({ kind: "leading", term: 3 });
+    answer();
+    await pass(0);
+    expect(a.state.kind).toBe("following");
+    expect(a.lease?.holder).toMatchObject({ node: "b" });
+    await pass(60_000);
+    expect(events.filter((event) => event.startsWith("a "))).toEqual([]);
+  });
+
+  test("an owner whose renewal is answered after another one took over stops once", async () => {
+    const { pass, leases, events, open } = world();
+    const a = await open("a");
+    await open("b");
+    const answer = leases.delay("a");
+    await pass(1_000);
+    await pass(3_100);
+    await pass(0);
+    answer();
+    await pass(60_000);
+    expect(events.slice(1).sort()).toEqual(["a ends lost", "a steps down: b took over", "b leads 2"]);
+    expect(a.lease?.holder).toMatchObject({ node: "b" });
+  });
+
+  test("a process that becomes the owner although it is not wanted any more ends at once", async () => {
+    const { pass, events, slow, open } = world();
+    const start = slow("a");
+    const a = await open("a");
+    expect(a.state.kind).toBe("starting");
+    const left = a.leave();
+    expect(a.leave()).toBe(left);
+    await pass(0);
+    expect(events).toEqual(["a steps down: the process ends"]);
+    start();
+    await left;
+    expect(events.slice(1)).toEqual(["a leads 1", "a ends hand over"]);
+    expect([a.state.kind, a.lease?.holder]).toEqual(["following", undefined]);
+  });
+
+  test("an owner that loses the log twice stops once, and one that lost it in an earlier term goes on", async () => {
+    const { pass, events, lost, open } = world();
+    const a = await open("a");
+    const loseFirst = lost.get("a");
+    loseFirst?.("refused");
+    loseFirst?.("refused");
+    await pass(3_000);
+    expect(events).toEqual(["a leads 1", "a steps down: refused", "a ends lost", "a leads 2"]);
+    loseFirst?.("refused");
+    await pass(0);
+    expect(a.state.kind).toBe("leading");
   });
 });

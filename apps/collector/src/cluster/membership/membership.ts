@@ -39,6 +39,8 @@ export class Membership {
   readonly #watching = new AbortController();
   readonly #seen = new Map<string, SeenMember>();
   readonly #drained = new Map<string, number>();
+  /** Counts the changes of `#drained`. */
+  #drainsSeen = 0;
   #cancelTimer: CancelTimer = () => {};
   #beating: Promise<void> | undefined;
   #beatAgain = false;
@@ -96,28 +98,40 @@ export class Membership {
     const { leases, clock } = this.#options;
     const key = `${DRAINED}${node}`;
     const value = JSON.stringify({ sinceMs: clock.now() });
-    const revision = await leases.put(key, value, (await leases.get(key))?.revision);
-    if (revision !== undefined) this.#see(key, { revision, value });
-    return true;
+    const seen = this.#drainsSeen;
+    for (;;) {
+      const record = await leases.get(key);
+      const revision = record?.revision ?? (await leases.put(key, value, undefined));
+      if (revision === undefined) continue;
+      this.#seeUnlessWatched(seen, key, { revision, value });
+      return true;
+    }
   }
 
   /** Resolves with false if there is no such process, drained or not. */
   async cancelDrain(node: string): Promise<boolean> {
     const { leases } = this.#options;
     const key = `${DRAINED}${node}`;
-    const record = await leases.get(key);
-    if (record === undefined) return this.#seen.has(node);
-    if (await leases.remove(key, record.revision)) this.#see(key, undefined);
-    return true;
+    const seen = this.#drainsSeen;
+    for (;;) {
+      const record = await leases.get(key);
+      if (record === undefined) return this.#seen.has(node);
+      if (!(await leases.remove(key, record.revision))) continue;
+      this.#seeUnlessWatched(seen, key, undefined);
+      return true;
+    }
+  }
+
+  /** The answer to a call may be older than what was watched since the call began. */
+  #seeUnlessWatched(seen: number, key: string, record: LeaseRecord | undefined): void {
+    if (seen === this.#drainsSeen) this.#see(key, record);
   }
 
   /** Writes the own record now, because it has changed. */
   beat(): void {
     if (this.#isClosed) return;
     this.#beatAgain = true;
-    this.#beating ??= this.#beats().finally(() => {
-      this.#beating = undefined;
-    });
+    this.#beating ??= this.#beats();
   }
 
   async close(): Promise<void> {
@@ -145,6 +159,7 @@ export class Membership {
   }
 
   #seeDrain(node: string, record: LeaseRecord | undefined): void {
+    this.#drainsSeen += 1;
     if (record === undefined) this.#drained.delete(node);
     else this.#drained.set(node, record.revision);
   }
@@ -174,6 +189,7 @@ export class Membership {
         this.#options.onProblem("cannot write the record of this process", error);
       }
     }
+    this.#beating = undefined;
     this.#cancelTimer();
     if (this.#isClosed) return;
     this.#cancelTimer = this.#options.clock.after(this.#options.heartbeatMs, () => {

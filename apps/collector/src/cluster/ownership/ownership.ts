@@ -129,7 +129,7 @@ export class Ownership {
   /** Looks at all facts again. */
   wake(): void {
     this.#cancelTimer();
-    if (this.#state.kind === "following") this.#left?.resolve();
+    if (this.#state.kind === "following" && !this.#isTaking) this.#left?.resolve();
     if (this.#watching.signal.aborted) return;
     this.#cancelTimer = this.#options.clock.after(this.#nextLookMs(), () => this.wake());
     this.#step();
@@ -169,6 +169,8 @@ export class Ownership {
   #see(record: LeaseRecord | undefined): void {
     const lease = record === undefined ? undefined : readLease(record);
     if (lease?.revision === this.#lease?.revision) return;
+    // The answer to a call may be older than what was watched meanwhile.
+    if (lease !== undefined && this.#lease !== undefined && lease.revision < this.#lease.revision) return;
     this.#leaseSeenMs = this.#options.clock.monotonic();
     this.#lease = lease;
     this.#options.onChange();
@@ -236,11 +238,17 @@ export class Ownership {
     this.#isTaking = true;
     const taken = await this.#write(expected, { term, phase: "starting", since });
     this.#isTaking = false;
-    if (taken !== "written" || this.#state.kind !== "following") return;
+    const { holder } = this.#lease ?? {};
+    const isHeld = holder?.instance === this.#options.self.instance && this.#lease?.term === term;
+    if (taken !== "written" || !isHeld) {
+      if (this.isLeaving) this.wake();
+      return;
+    }
     const stop = new AbortController();
     this.#setState({ kind: "starting", term, since, stop });
     this.wake();
     try {
+      stop.signal.throwIfAborted();
       const leadership = await this.#options.lead(
         term,
         (reason) => void this.#stepDown("lost", reason, term),
