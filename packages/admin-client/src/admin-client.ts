@@ -27,7 +27,7 @@ import type { Condition } from "@sluice/protocol";
 import { type BackupOptions, backupArchive } from "./backup-archive.js";
 import { caller, type Loose } from "./call.js";
 import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
-import { type AdminClientOptions, sendTo } from "./request.js";
+import { type AdminClientOptions, send, sendTo } from "./request.js";
 
 export type PageOptions = Loose<QueryOf<"GET /sources">>;
 export type MessageSearch = Loose<QueryOf<"GET /messages">>;
@@ -44,6 +44,10 @@ export type AdminClient = ReturnType<typeof adminClient>;
 export function adminClient(options: AdminClientOptions) {
   const call = caller(options);
   return {
+    call,
+    /** Any request: the response, whatever its body is. */
+    request: (method: string, path: string, body?: unknown, signal?: AbortSignal) =>
+      send(options, method, path, { body, signal }),
     sources: {
       list: (page: PageOptions = {}) => call("GET /sources", { query: page }),
       get: (id: string) => call("GET /sources/:id", { params: { id } }),

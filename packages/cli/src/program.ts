@@ -1,36 +1,24 @@
 import { Command, type CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { apiCommand } from "./commands/api.js";
 import { applyCommand } from "./commands/apply/apply.js";
 import { clusterCommand } from "./commands/cluster/cluster.js";
 import { completionCommand } from "./commands/completion.js";
-import { audiencesCommand } from "./commands/definitions/audiences.js";
-import { traitsCommand } from "./commands/definitions/traits.js";
 import { doctorCommand } from "./commands/doctor/doctor.js";
 import { importCommand } from "./commands/import/import.js";
 import { listenCommand } from "./commands/listen/listen.js";
-import { deliveriesCommand } from "./commands/messages/deliveries.js";
 import { exportCommand } from "./commands/messages/export.js";
-import { messagesCommand } from "./commands/messages/messages.js";
 import { replayCommand } from "./commands/messages/replay.js";
 import { sendCommand } from "./commands/messages/send.js";
 import { tailCommand } from "./commands/messages/tail.js";
-import { operationsCommand } from "./commands/operations/operations.js";
-import { eventsCommand } from "./commands/plans/events.js";
 import { typesCommand } from "./commands/plans/types.js";
-import { auditCommand } from "./commands/resources/audit.js";
-import { destinationsCommand } from "./commands/resources/destinations.js";
-import { notificationsCommand } from "./commands/resources/notifications.js";
-import { sourcesCommand } from "./commands/resources/sources.js";
-import { tokensCommand } from "./commands/resources/tokens.js";
+import { group, single } from "./commands/resources/groups.js";
 import { backupCommand } from "./commands/run/backup.js";
 import { collectorCommand } from "./commands/run/collector.js";
 import { devCommand } from "./commands/run/dev.js";
 import { migrateCommand } from "./commands/run/migrate.js";
 import { repairCommand } from "./commands/run/repair.js";
-import { resetCommand } from "./commands/run/reset.js";
 import { restoreCommand } from "./commands/run/restore.js";
-import { deletionsCommand } from "./commands/users/deletions.js";
-import { profilesCommand } from "./commands/users/profiles.js";
 import { type CommandMaker, HELP_OPTION } from "./definition/command.js";
 import { CommandFailure, EXIT_CODES } from "./failures/exit-codes.js";
 import { asStarted } from "./terminal/invocation.js";
@@ -46,23 +34,24 @@ export const COMMANDS: readonly CommandMaker[] = [
   exportCommand,
   tailCommand,
   listenCommand,
-  messagesCommand,
-  deliveriesCommand,
+  group("messages"),
+  group("deliveries"),
   replayCommand,
-  operationsCommand,
-  sourcesCommand,
-  eventsCommand,
+  group("operations"),
+  group("sources"),
+  group("events"),
   typesCommand,
-  destinationsCommand,
-  audiencesCommand,
-  traitsCommand,
-  profilesCommand,
-  deletionsCommand,
-  notificationsCommand,
-  tokensCommand,
-  auditCommand,
+  group("destinations"),
+  group("audiences"),
+  group("traits"),
+  group("profiles"),
+  group("deletions"),
+  group("notifications"),
+  group("tokens"),
+  single("audit"),
+  apiCommand,
   applyCommand,
-  resetCommand,
+  single("reset"),
   doctorCommand,
   clusterCommand,
   backupCommand,

@@ -2,6 +2,44 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** A command of `sluice` that calls an endpoint. Options come from the schemas of its query and body. */
+export interface CommandSpec {
+  /** Its words after `sluice`: `sources rotate-key`. */
+  readonly name: string;
+  /** Default: the endpoint's summary. */
+  readonly summary?: string;
+  /** Arguments and options of an example. */
+  readonly example?: string;
+  /** Fields of the query or body that are arguments, after those of the path. */
+  readonly arguments?: readonly string[];
+  /** The fields that are options. Default: all others. */
+  readonly fields?: readonly string[];
+  /** Other names of options and arguments, by field. */
+  readonly names?: { readonly [field: string]: string };
+  readonly defaults?: { readonly [field: string]: string };
+  /** Fields that the command sets itself. */
+  readonly send?: { readonly [field: string]: unknown };
+  /** What it asks before: `Delete the source {name} ({id})`. An endpoint with `dryRun` also shows its result before. */
+  readonly confirm?: string;
+  /** What was done, if the answer has no body. Default: `deleted`. */
+  readonly done?: string;
+  /** A line about the answer, with its fields in braces. */
+  readonly text?: string;
+  /** The field of the answer with the rows of the table. Default: `items`, or the answer itself. */
+  readonly rows?: string;
+  /**
+   * Columns, as paths in a row, such as `id name OWNER:owner.name event|type`: a heading can stand before the path, and the first path
+   * that has a value wins. Default: those of the command that lists such rows. Without any, all fields are shown.
+   */
+  readonly columns?: string;
+  /** Shown instead of a table without rows. */
+  readonly empty?: string;
+  /** Lines after the answer. Each is shown if all the fields in it have a value, and not 0. */
+  readonly notes?: readonly string[];
+  /** Items that a list shows without `--limit`. Default: all. */
+  readonly limit?: number;
+}
+
 /** What an endpoint takes and answers. Its method and path are its key in the table of endpoints. */
 export interface EndpointSpec {
   /** The operation's id in the OpenAPI document and the action in the audit log: `sources.create`. */
@@ -35,6 +73,8 @@ export interface EndpointSpec {
   readonly isBodyPersonal?: boolean;
   /** Fields of the body in which a repetition with the same `Idempotency-Key` may differ. Default: none. */
   readonly repeatableWithout?: readonly string[];
+  /** The commands of `sluice` that call it. */
+  readonly commands?: readonly CommandSpec[];
 }
 
 /** Endpoints by method and path below `/api/v1`, such as `GET /sources/:id`. */

@@ -1,4 +1,4 @@
-export type { EndpointSpec, EndpointTable, Method } from "./endpoint.js";
+export type { CommandSpec, EndpointSpec, EndpointTable, Method } from "./endpoint.js";
 export {
   type AnswerOf,
   type BodyOf,

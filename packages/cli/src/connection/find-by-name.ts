@@ -23,15 +23,3 @@ export async function findByName<T extends { readonly id: string; readonly name:
     );
   return only;
 }
-
-/** The ids of items that are given by id or name. Undefined if none are given. */
-export async function findIds(
-  noun: string,
-  wanted: readonly string[] | undefined,
-  list: (page: { cursor: string | undefined }) => Promise<ListAnswer<{ id: string; name: string }>>,
-): Promise<string[] | undefined> {
-  if (wanted === undefined) return undefined;
-  const ids: string[] = [];
-  for (const idOrName of wanted) ids.push((await findByName(noun, idOrName, list)).id);
-  return ids;
-}

@@ -83,9 +83,9 @@ describe("computed traits", () => {
       kind: "sum",
       withinMs: 30 * 24 * 60 * 60 * 1_000,
     });
-    expect((await at.sluice(["traits", "list"])).out).toContain("sum of total");
+    expect((await at.sluice(["traits", "list"])).out).toMatch(/sum +total +Paid/);
     while ((await json(["traits", "get", id])).status.state !== "live");
-    expect((await at.sluice(["profiles", "get", "user-paying"])).out).toMatch(/computed total_spent\s+7/);
+    expect((await at.sluice(["profiles", "get", "user-paying"])).out).toContain("total_spent: 7\n");
     expect(await json(["traits", "values", "Total Spent"])).toEqual({
       items: [{ userId: "user-paying", value: 7 }],
     });
@@ -96,7 +96,7 @@ describe("computed traits", () => {
       madeOf: [{ value: 4 }, { value: 3 }],
     });
     expect((await at.sluice(["traits", "why", "Total Spent", "user-paying"])).out).toMatch(
-      /^user-paying: Total Spent is 7, from 2 events since \S+\nthe next event leaves the window at \S+\nMESSAGE +VALUE +TIMES +AT\n\S+ +4 +1 +\d{4}-/,
+      /^userId: user-paying\nvalue: 7\nevents: 2\nwindowFrom: \S+\nchangesAt: \S+\nmadeOf:\n +AT +VALUE.*\n +\S+ +4 /,
     );
     await at.sluice(["traits", "why", "Total Spent", "nobody"], 5);
     expect(await json(["traits", "update", id, "--kind", "max", "--name", "Dearest"])).toMatchObject({
@@ -153,7 +153,7 @@ describe("apply", () => {
 
 describe("profiles and deletions", () => {
   it("shows a profile, deletes the user, lists suppressed ids and lifts one", async () => {
-    expect((await at.sluice(["profiles", "get", "user-pro"])).out).toContain('"pro"');
+    expect((await at.sluice(["profiles", "get", "user-pro"])).out).toContain("plan: pro\n");
     await at.sluice(["deletions", "create", "user-pro"], 2);
     const [planned] = (await json(["deletions", "create", "user-pro", "--dry-run"])).users;
     expect(planned).toMatchObject({ userId: "user-pro", profile: true, aliases: [] });
@@ -171,17 +171,17 @@ describe("profiles and deletions", () => {
     expect(await accepted.code).toBe(0);
     const { id } = await json(["deletions", "create", "user-pro", "--suppress", "--yes"]);
     while ((await json(["deletions", "get", id])).status !== "finished");
-    expect((await at.sluice(["deletions", "get", id])).out).toContain("erased from the files");
+    expect((await at.sluice(["deletions", "get", id])).out).toMatch(/erasedAt: \d/);
     expect((await json(["deletions", "list"])).items).toHaveLength(2);
     await at.sluice(["profiles", "get", "user-pro"], 5);
     expect((await json(["deletions", "suppressed"])).items).toHaveLength(1);
     await at.sluice(["deletions", "lift", "user-pro"]);
     const { out, err } = await at.sluice(["deletions", "create", "nobody", "--yes"]);
-    expect(err).toContain("no data found for nobody");
-    expect((await at.sluice(["deletions", "create", "nobody", "--dry-run"])).out).toContain(
-      "no data found for nobody",
-    );
-    expect(out).toMatch(/npx sluice deletions get del_\w+\n/);
+    const nothing = /^USER +MESSAGES +ATTEMPTS +QUEUED +PROFILE.*\nnobody +0 +0 +0 +no /;
+    expect((await at.sluice(["deletions", "create", "nobody", "--dry-run"])).out).toMatch(nothing);
+    expect(err).toMatch(nothing);
+    expect(err).toMatch(/npx sluice deletions get del_\w+\n$/);
+    expect(out).toMatch(/^ID +STATUS/);
     expect((await json(["deletions", "suppressed"])).items).toEqual([]);
   });
 
@@ -192,16 +192,16 @@ describe("profiles and deletions", () => {
     ];
     for (const args of sent) await at.sluice(["send", ...args]);
     const { out: profile } = await at.sluice(["profiles", "get", "ada"]);
-    expect(profile).toMatch(/also user +ada-2\n/);
-    expect(profile).toMatch(/anonymous +dev-1\n/);
+    expect(profile).toMatch(/userIds: ada, ada-2\n/);
+    expect(profile).toMatch(/anonymousIds: ada-2, dev-1\n/);
     const plan = await at.sluice(["deletions", "create", "ada", "--include-aliases", "--dry-run"]);
-    expect(plan.out).toContain("ada: other user ids of the same profile are deleted too: ada-2");
+    expect(plan.out).toMatch(/ALIASES\nada .* dev-1 +ada-2\n/);
     const planned = (await json(["deletions", "create", "ada", "--include-aliases", "--dry-run"])).users[0];
     expect(planned).toMatchObject({ anonymousIds: ["dev-1"], aliases: ["ada-2"] });
     const { id } = await json(["deletions", "create", "ada", "--include-aliases", "--yes"]);
     let deletion = await json(["deletions", "get", id]);
     while (deletion.status !== "finished") deletion = await json(["deletions", "get", id]);
     expect(deletion.receipt.users[0]).toMatchObject({ anonymousIds: 1, aliases: 1, aliasesLeft: 0 });
-    expect((await at.sluice(["deletions", "get", id])).out).toMatch(/DEVICES +ALIASES +ALIASES LEFT/);
+    expect((await at.sluice(["deletions", "get", id])).out).toMatch(/ANONYMOUS +ALIASES LEFT.* ALIASES\n/);
   });
 });

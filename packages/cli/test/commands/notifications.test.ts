@@ -21,7 +21,7 @@ it("sets up a webhook, tests it, and removes it, without ever showing its secret
   const audit = await at.sluice(["audit", "--json"]);
   expect(audit.out).toContain("notifications.configure");
   expect(JSON.stringify([settings, audit])).not.toContain("hush");
-  expect((await at.sluice(["notifications", "settings"])).out).toContain(`webhook: ${hook.url}`);
+  expect((await at.sluice(["notifications", "settings"])).out).toContain(`webhook:\n  url: ${hook.url}\n`);
   expect(await notifications("webhook", "--remove")).not.toHaveProperty("webhook");
 });
 
@@ -50,7 +50,7 @@ it("chooses kinds and the interval", async () => {
     minIntervalMs: 7_200_000,
   });
   expect(await notifications("kinds", "--none")).toMatchObject({ kinds: [], minIntervalMs: 7_200_000 });
-  expect((await notifications("kinds", "--all")).kinds).toHaveLength(5);
+  await at.sluice(["notifications", "kinds"], 2);
   await at.sluice(["notifications", "kinds", "fire"], 2);
   expect(await notifications("list")).toMatchObject({ items: [] });
   expect(await notifications("incidents")).toMatchObject({ items: [] });

@@ -143,7 +143,7 @@ describe("sluice sources plan and sluice events", () => {
     const file = join(folder, "shop.json");
     await writeFile(file, JSON.stringify({ track: { Paid: { properties: { total: { type: "number" } } } } }));
     const set = await at.sluice(["sources", "plan", "set", at.sourceId, file, "--mode", "refuse"]);
-    expect(set.out).toContain("has a plan with 1 name. Messages that violate it are refused.");
+    expect(set.out).toMatch(/ has a tracking plan in the mode refuse\n$/);
     expect(JSON.parse((await at.sluice(["sources", "plan", "get", at.sourceId])).out).track).toHaveProperty(
       "Paid",
     );
@@ -153,7 +153,7 @@ describe("sluice sources plan and sluice events", () => {
     );
     expect(listed.items).toMatchObject([{ name: "Paid", count: 0, violations: 1, isPlanned: true }]);
     expect((await at.sluice(["events", "list", at.sourceId])).out).toContain(
-      "1, last: `properties.total` must be a number",
+      "`properties.total` must be a number",
     );
     await at.sluice(["sources", "plan", "remove", at.sourceId], 2);
     await at.sluice(["sources", "plan", "remove", at.sourceId, "--yes"]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Explanation } from "@sluice/control-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { durationText } from "../../src/arguments/numbers.js";
-import { explanationLines } from "../../src/commands/definitions/explanation-lines.js";
+import { explanationLines } from "../../src/commands/resources/explanation-lines.js";
 import { cli, collectorForCli, receiver } from "../support/cli.js";
 
 /** Errors and texts for people. */
@@ -141,13 +141,6 @@ it.each(["collector", "dev"])(
     expect(running.err()).not.toContain("EADDRINUSE");
   },
 );
-
-it("the other ids of a user do not include the user's own id", async () => {
-  await json(["send", "identify", "--user", "solo"]);
-  await expect.poll(async () => cli(["profiles", "get", "solo"], { env: at.env }).code).toBe(0);
-  const { out } = await at.sluice(["profiles", "get", "solo"]);
-  expect(out).not.toMatch(/^also +\S*solo/m);
-});
 
 it("durations use the largest unit without a fraction", () => {
   expect([604_800_000, 5_400_000, 1_500, 0].map(durationText)).toEqual(["7d", "90m", "1500ms", "0d"]);

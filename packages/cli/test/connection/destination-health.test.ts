@@ -96,7 +96,7 @@ describe("against a collector", () => {
     const status = async () => (await at.sluice(["destinations", "status", name])).out;
     let shown = await status();
     while (!shown.includes(word)) shown = await status();
-    expect(shown).toContain("LAST ERROR");
+    expect(shown).toContain("\nlastError: ");
     const health = await json(["destinations", "status", name]);
     expect(health.lastError).toContain(String(answer));
     expect(health.disabledUrls).toEqual(answer === 410 ? [hook.url] : []);
@@ -119,15 +119,17 @@ describe("against a collector", () => {
 
   it("create, get and update show settings without secrets, and the next command", async () => {
     const args = ["destinations", "create", "--webhook", "https://example.com/hook", "--name", "My hook"];
-    const created = (await at.sluice([...args, "--secret", "hush", "--header", "Authorization: Bearer xyz"]))
-      .out;
-    expect(created).toContain("URL: https://example.com/hook  (headers: Authorization)");
-    expect(created).toContain("secret: set\n");
-    expect(created).toContain("Try it: npx sluice destinations test 'My hook'");
-    expect(created).not.toMatch(/hush|xyz/);
-    expect((await at.sluice(["destinations", "get", "My hook"])).out).toBe(created);
-    const updated = await at.sluice(["destinations", "update", "My hook", "--no-secret"]);
-    expect(updated.out).toContain("secret: not set\n");
+    const secrets = ["--secret", "hush", "--header", "Authorization: Bearer xyz"];
+    const created = await at.sluice([...args, ...secrets]);
+    expect(created.out).toMatch(/^NAME .*\nMy hook +idle +webhooks +https:\/\/example.com\/hook /);
+    expect(created.err).toBe("Try it: npx sluice destinations test 'My hook'\n");
+    const shown = (await at.sluice(["destinations", "get", "My hook"])).out;
+    expect(shown).toContain("- url: https://example.com/hook\n");
+    expect(shown).toContain("Authorization: ");
+    expect(shown).toContain("sharedSecretSet: yes\n");
+    expect(created.out + shown).not.toMatch(/hush|xyz/);
+    await at.sluice(["destinations", "update", "My hook", "--no-secret"]);
+    expect((await at.sluice(["destinations", "get", "My hook"])).out).toContain("sharedSecretSet: no\n");
     await at.sluice(["destinations", "delete", "My hook", "--yes"]);
   });
 

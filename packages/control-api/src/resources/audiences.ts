@@ -9,7 +9,14 @@ import {
 import type { EndpointTable } from "../endpoint.js";
 import { ListQuery, listOf, listParameters } from "../list.js";
 import { closed, described, oneOf, type Shape } from "../shape.js";
-import { DefinitionName, DestinationIds, MemberView, SyncView, WhyQuery } from "./definitions.js";
+import {
+  DefinitionName,
+  DestinationIds,
+  ENABLE_SYNC,
+  MemberView,
+  SyncView,
+  WhyQuery,
+} from "./definitions.js";
 
 /** The protocol's own validator checks it, because its errors name the node that is wrong. */
 const ConditionTree = Type.Unsafe<Condition>(
@@ -240,6 +247,14 @@ export const audienceEndpoints = {
     body: AudienceInput,
     answer: { status: 201, description: "The audience", schema: AudienceView },
     errors: ["conflict", "not_in_force"],
+    commands: [
+      {
+        name: "audiences create",
+        arguments: ["name"],
+        fields: ["condition", "destinationIds", "sync", "trackEvents"],
+        example: `'Keen buyers' --condition '{"kind":"event","event":"Order Completed","times":{"atLeast":2},"withinMs":604800000}'`,
+      },
+    ],
   },
   "GET /audiences": {
     name: "audiences.list",
@@ -247,6 +262,7 @@ export const audienceEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of audiences", schema: listOf(AudienceView) },
+    commands: [{ name: "audiences list", columns: "id name key MEMBERS:size status.state status.progress" }],
   },
   "POST /audiences/preview": {
     name: "audiences.preview",
@@ -254,6 +270,14 @@ export const audienceEndpoints = {
     access: "read",
     body: closed({ condition: ConditionTree }),
     answer: { status: 200, description: "The size and a sample", schema: AudiencePreview },
+    commands: [
+      {
+        name: "audiences preview",
+        text: "{size} of {evaluated} users match (found in {tookMs} ms)",
+        rows: "sample",
+        example: "--condition @keen-buyers.json",
+      },
+    ],
   },
   "GET /audiences/:id": {
     name: "audiences.get",
@@ -261,6 +285,7 @@ export const audienceEndpoints = {
     access: "read",
     answer: { status: 200, description: "The audience", schema: AudienceView },
     errors: ["not_found"],
+    commands: [{ name: "audiences get", example: '"Pro users"' }],
   },
   "PATCH /audiences/:id": {
     name: "audiences.patch",
@@ -269,6 +294,32 @@ export const audienceEndpoints = {
     body: AudiencePatch,
     answer: { status: 200, description: "The changed audience", schema: AudienceView },
     errors: ["not_found", "conflict", "precondition_failed", "not_in_force"],
+    commands: [
+      {
+        name: "audiences update",
+        fields: ["name", "condition", "destinationIds", "sync", "trackEvents"],
+        example: '"Pro users" --name "Paying users"',
+      },
+      {
+        name: "audiences pause",
+        summary: "Pause syncing; changes are sent after resume",
+        send: { paused: true },
+        example: '"Pro users"',
+      },
+      {
+        name: "audiences resume",
+        summary: "Resume syncing",
+        send: { paused: false },
+        example: '"Pro users"',
+      },
+      {
+        name: "audiences disable",
+        summary: "Stop syncing",
+        send: { enabled: false },
+        example: '"Pro users"',
+      },
+      { name: "audiences enable", summary: ENABLE_SYNC, send: { enabled: true }, example: '"Pro users"' },
+    ],
   },
   "DELETE /audiences/:id": {
     name: "audiences.delete",
@@ -276,6 +327,13 @@ export const audienceEndpoints = {
     access: "write",
     answer: { status: 204, description: "The audience is deleted" },
     errors: ["not_found", "conflict", "not_in_force"],
+    commands: [
+      {
+        name: "audiences delete",
+        confirm: "Delete the audience {name} ({id})",
+        example: '"Pro users" --yes',
+      },
+    ],
   },
   "GET /audiences/:id/members": {
     name: "audiences.members",
@@ -284,6 +342,14 @@ export const audienceEndpoints = {
     query: ListQuery,
     answer: { status: 200, description: "A page of members", schema: listOf(MemberView) },
     errors: ["not_found"],
+    commands: [
+      {
+        name: "audiences members",
+        columns: "userId anonymousId since",
+        limit: 50,
+        example: '"Pro users" --limit 100',
+      },
+    ],
   },
   "GET /audiences/:id/sizes": {
     name: "audiences.sizes",
@@ -300,6 +366,7 @@ export const audienceEndpoints = {
     query: WhyQuery,
     answer: { status: 200, description: "The explanation", schema: WhyView },
     errors: ["not_found"],
+    commands: [{ name: "audiences why", arguments: ["userId"], example: '"Pro users" 42' }],
   },
 } as const satisfies EndpointTable;
 
@@ -311,6 +378,18 @@ export const profileEndpoints = {
     access: "read",
     query: ProfileQuery,
     answer: { status: 200, description: "A page of profiles", schema: ProfileListView },
+    commands: [
+      {
+        name: "profiles list",
+        arguments: ["q"],
+        names: { q: "text" },
+        columns: "userId anonymousId lastSeenAt traits FOUND_IN:match.field MATCH:match.value",
+        empty: "no profile matches",
+        notes: ["{searched} of {total} profiles searched"],
+        limit: 50,
+        example: "plan:pro -n 20",
+      },
+    ],
   },
   "GET /profiles/:userId": {
     name: "profiles.get",
@@ -318,6 +397,7 @@ export const profileEndpoints = {
     access: "read",
     answer: { status: 200, description: "The profile", schema: ProfileView },
     errors: ["not_found"],
+    commands: [{ name: "profiles get", example: "42" }],
   },
   "GET /audience-engine": {
     name: "audiences.engine",

@@ -177,6 +177,9 @@ export const tokenEndpoints = {
     }),
     answer: { status: 201, description: "The token, shown only once", schema: CreatedTokenView },
     isAnswerSecret: true,
+    commands: [
+      { name: "tokens create", arguments: ["name"], text: "{token}", example: "dashboards --access read" },
+    ],
   },
   "GET /tokens": {
     name: "tokens.list",
@@ -184,6 +187,7 @@ export const tokenEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of tokens", schema: listOf(TokenView) },
+    commands: [{ name: "tokens list", columns: "id name access createdAt" }],
   },
   "DELETE /tokens/:id": {
     name: "tokens.revoke",
@@ -191,6 +195,14 @@ export const tokenEndpoints = {
     access: "write",
     answer: { status: 204, description: "The token is revoked" },
     errors: ["not_found", "conflict"],
+    commands: [
+      {
+        name: "tokens revoke",
+        confirm: "Revoke the token {name} ({id})",
+        done: "revoked",
+        example: "dashboards --yes",
+      },
+    ],
   },
 } as const satisfies EndpointTable;
 
@@ -201,6 +213,14 @@ export const collectorEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of changes", schema: listOf(AuditEntryView) },
+    commands: [
+      {
+        name: "audit",
+        columns: "at TOKEN:tokenName action targetName target change",
+        limit: 50,
+        example: "-n 10",
+      },
+    ],
   },
   "GET /info": {
     name: "collector.info",
@@ -233,6 +253,7 @@ export const collectorEndpoints = {
     access: "write",
     answer: { status: 204, description: "Everything is deleted" },
     errors: ["not_found"],
+    commands: [{ name: "reset", done: "deleted all messages, outcomes and profiles" }],
   },
   "GET /rates": {
     name: "collector.rates",

@@ -3,7 +3,7 @@ import { COMPUTED_TRAIT_KINDS } from "@sluice/protocol";
 import type { EndpointTable } from "../endpoint.js";
 import { ListQuery, listOf } from "../list.js";
 import { closed, oneOf, type Shape } from "../shape.js";
-import { DefinitionName, DestinationIds, SyncView, WhyQuery } from "./definitions.js";
+import { DefinitionName, DestinationIds, ENABLE_SYNC, SyncView, WhyQuery } from "./definitions.js";
 
 const Property = Type.String({
   minLength: 1,
@@ -108,6 +108,15 @@ export const computedTraitEndpoints = {
     body: ComputedTraitInput,
     answer: { status: 201, description: "The computed trait", schema: ComputedTraitView },
     errors: ["conflict", "not_in_force"],
+    commands: [
+      {
+        name: "traits create",
+        arguments: ["name"],
+        fields: ["kind", "event", "property", "withinMs", "destinationIds"],
+        example:
+          "'Spent 30 days' --kind sum --event 'Order Completed' --property total --within 30d --destination Orders",
+      },
+    ],
   },
   "GET /computed-traits": {
     name: "computed_traits.list",
@@ -115,6 +124,9 @@ export const computedTraitEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of computed traits", schema: listOf(ComputedTraitView) },
+    commands: [
+      { name: "traits list", columns: "id name key kind property event status.state status.progress" },
+    ],
   },
   "POST /computed-traits/preview": {
     name: "computed_traits.preview",
@@ -126,6 +138,14 @@ export const computedTraitEndpoints = {
       description: "The number of users with a value, and a sample",
       schema: ComputedTraitPreview,
     },
+    commands: [
+      {
+        name: "traits preview",
+        text: "{size} of {evaluated} users would have a value (found in {tookMs} ms)",
+        rows: "sample",
+        example: '--kind sum --event "Order Completed" --property total --within 30d',
+      },
+    ],
   },
   "GET /computed-traits/:id": {
     name: "computed_traits.get",
@@ -133,6 +153,7 @@ export const computedTraitEndpoints = {
     access: "read",
     answer: { status: 200, description: "The computed trait", schema: ComputedTraitView },
     errors: ["not_found"],
+    commands: [{ name: "traits get", example: '"Orders placed"' }],
   },
   "PATCH /computed-traits/:id": {
     name: "computed_traits.patch",
@@ -141,6 +162,20 @@ export const computedTraitEndpoints = {
     body: ComputedTraitPatch,
     answer: { status: 200, description: "The changed computed trait", schema: ComputedTraitView },
     errors: ["not_found", "conflict", "precondition_failed", "not_in_force"],
+    commands: [
+      {
+        name: "traits update",
+        fields: ["name", "kind", "event", "property", "withinMs", "destinationIds"],
+        example: '"Orders placed" --name "Orders"',
+      },
+      {
+        name: "traits disable",
+        summary: "Stop syncing",
+        send: { enabled: false },
+        example: '"Orders placed"',
+      },
+      { name: "traits enable", summary: ENABLE_SYNC, send: { enabled: true }, example: '"Orders placed"' },
+    ],
   },
   "DELETE /computed-traits/:id": {
     name: "computed_traits.delete",
@@ -148,6 +183,13 @@ export const computedTraitEndpoints = {
     access: "write",
     answer: { status: 204, description: "The computed trait is deleted" },
     errors: ["not_found", "not_in_force"],
+    commands: [
+      {
+        name: "traits delete",
+        confirm: "Delete the computed trait {name} ({id})",
+        example: '"Orders placed" --yes',
+      },
+    ],
   },
   "GET /computed-traits/:id/values": {
     name: "computed_traits.values",
@@ -157,6 +199,14 @@ export const computedTraitEndpoints = {
     query: ListQuery,
     answer: { status: 200, description: "A page of users with their values", schema: listOf(UserValueView) },
     errors: ["not_found"],
+    commands: [
+      {
+        name: "traits values",
+        columns: "userId anonymousId value",
+        limit: 50,
+        example: '"Orders placed" --limit 100',
+      },
+    ],
   },
   "GET /computed-traits/:id/why": {
     name: "computed_traits.why",
@@ -165,5 +215,6 @@ export const computedTraitEndpoints = {
     query: WhyQuery,
     answer: { status: 200, description: "The explanation", schema: ValueWhyView },
     errors: ["not_found"],
+    commands: [{ name: "traits why", arguments: ["userId"], example: '"Orders placed" user-42' }],
   },
 } as const satisfies EndpointTable;

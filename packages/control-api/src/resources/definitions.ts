@@ -48,3 +48,6 @@ export type MemberView = Shape<typeof MemberView>;
 
 /** The query of `/why`. */
 export const WhyQuery = closed({ userId: Type.String({ minLength: 1 }) });
+
+/** The summary of the commands that enable one. */
+export const ENABLE_SYNC = "Start syncing again; first sends what has changed since it was disabled";

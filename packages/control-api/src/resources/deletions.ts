@@ -176,6 +176,19 @@ export const deletionEndpoints = {
       description: "With `dryRun`: what would be removed",
       schema: DeletionPlan,
     },
+    commands: [
+      {
+        name: "deletions create",
+        arguments: ["userIds"],
+        names: { anonymousIds: "anonymous" },
+        confirm: "Delete this permanently",
+        notes: ["See its progress and receipt: npx sluice deletions get {id}"],
+        rows: "users",
+        columns:
+          "userId|anonymousId messages attempts QUEUED:retries profile AUDIENCES:audienceMemberships DEVICES:anonymousIds aliases",
+        example: "user-42 --suppress --dry-run",
+      },
+    ],
   },
   "GET /deletions": {
     name: "deletions.list",
@@ -183,6 +196,7 @@ export const deletionEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of deletions", schema: listOf(DeletionView) },
+    commands: [{ name: "deletions list", columns: "id status step USERS:userCount createdAt", limit: 50 }],
   },
   "GET /deletions/:id": {
     name: "deletions.get",
@@ -190,6 +204,7 @@ export const deletionEndpoints = {
     access: "read",
     answer: { status: 200, description: "The deletion", schema: DeletionView },
     errors: ["not_found"],
+    commands: [{ name: "deletions get", example: "del_4kZf" }],
   },
   "POST /deletions/:id/retry": {
     name: "deletions.retry",
@@ -200,6 +215,7 @@ export const deletionEndpoints = {
     }),
     answer: { status: 202, description: "The deletion", schema: DeletionView },
     errors: ["not_found", "conflict", "url_disabled"],
+    commands: [{ name: "deletions retry", example: "del_4kZf --destination Warehouse" }],
   },
   "POST /deletions/:id/give-up": {
     name: "deletions.giveUp",
@@ -207,6 +223,13 @@ export const deletionEndpoints = {
     access: "write",
     answer: { status: 202, description: "The deletion", schema: DeletionView },
     errors: ["not_found", "conflict"],
+    commands: [
+      {
+        name: "deletions give-up",
+        confirm: "End the deletion {id} without telling the destinations that failed",
+        example: "del_4kZf --yes",
+      },
+    ],
   },
   "GET /suppressions": {
     name: "suppressions.list",
@@ -214,6 +237,7 @@ export const deletionEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of suppressed ids", schema: listOf(SuppressionView) },
+    commands: [{ name: "deletions suppressed", columns: "ID_(HMAC):idHmac kind joinedTo since" }],
   },
   "DELETE /suppressions/:userId": {
     name: "suppressions.lift",
@@ -228,5 +252,6 @@ export const deletionEndpoints = {
     }),
     answer: { status: 204, description: "The suppression is lifted" },
     errors: ["not_found"],
+    commands: [{ name: "deletions lift", done: "lifted", example: "42" }],
   },
 } as const satisfies EndpointTable;

@@ -90,6 +90,14 @@ export const deliveryEndpoints = {
       ...listParameters,
     }),
     answer: { status: 200, description: "A page of deliveries", schema: listOf(DeliveryView) },
+    commands: [
+      {
+        name: "deliveries list",
+        columns: "id destination messageId event|type userId|anonymousId state attempts nextAttemptAt reason",
+        limit: 50,
+        example: "--destination Warehouse --state failed",
+      },
+    ],
   },
   "GET /delivery-groups": {
     name: "deliveries.listGroups",
@@ -97,6 +105,13 @@ export const deliveryEndpoints = {
     access: "read",
     query: closed({ destinationId: Type.Optional(Type.String()), ...listParameters }),
     answer: { status: 200, description: "A page of groups", schema: DeliveryGroupPage },
+    commands: [
+      {
+        name: "deliveries groups",
+        columns: "destination cause failed RETRIED:pending firstSeenAt lastSeenAt title advice",
+        empty: "Nothing fails: there are no failed or retried deliveries",
+      },
+    ],
   },
   "GET /deliveries/:id": {
     name: "deliveries.get",
@@ -104,6 +119,7 @@ export const deliveryEndpoints = {
     access: "read",
     answer: { status: 200, description: "The delivery", schema: DeliveryDetailView },
     errors: ["not_found"],
+    commands: [{ name: "deliveries get", example: "dst_4kZf.1042" }],
   },
   "POST /deliveries/:id/retry": {
     name: "deliveries.retry",

@@ -157,12 +157,15 @@ export const TestSendView = Type.Object({
 });
 export type TestSendView = Shape<typeof TestSendView>;
 
+const TRY_IT = "Try it: npx sluice destinations test {name}";
+
 export const destinationEndpoints = {
   "GET /catalog": {
     name: "catalog.list",
     summary: "List the destination types",
     access: "read",
     answer: { status: 200, description: "All types", schema: listOf(CatalogEntryView) },
+    commands: [{ name: "destinations catalog", columns: "type name sources historical" }],
   },
   "POST /destinations": {
     name: "destinations.create",
@@ -170,6 +173,14 @@ export const destinationEndpoints = {
     access: "write",
     body: DestinationInput,
     answer: { status: 201, description: "The destination", schema: DestinationView },
+    commands: [
+      {
+        name: "destinations create",
+        defaults: { type: "webhooks" },
+        notes: [TRY_IT],
+        example: "--name Warehouse --webhook https://example.com/hook",
+      },
+    ],
   },
   "GET /destinations": {
     name: "destinations.list",
@@ -177,6 +188,9 @@ export const destinationEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of destinations", schema: listOf(DestinationView) },
+    commands: [
+      { name: "destinations list", columns: "name health type URL:settings.webhooks.url sources id" },
+    ],
   },
   "GET /destinations/:id": {
     name: "destinations.get",
@@ -184,6 +198,7 @@ export const destinationEndpoints = {
     access: "read",
     answer: { status: 200, description: "The destination", schema: DestinationView },
     errors: ["not_found"],
+    commands: [{ name: "destinations get", notes: [TRY_IT], example: '"My webhook"' }],
   },
   "PATCH /destinations/:id": {
     name: "destinations.patch",
@@ -192,6 +207,19 @@ export const destinationEndpoints = {
     body: DestinationPatch,
     answer: { status: 200, description: "The changed destination", schema: DestinationView },
     errors: ["not_found", "conflict", "precondition_failed"],
+    commands: [
+      {
+        name: "destinations update",
+        fields: ["name", "sourceIds", "settings", "filters", "retryForMs", "notifyAfterMs"],
+        example: "Warehouse --webhook https://example.com/hook2",
+      },
+      {
+        name: "destinations disable",
+        summary: "Disable a destination; it gets no new messages and keeps its queue",
+        send: { enabled: false },
+        example: "Warehouse",
+      },
+    ],
   },
   "DELETE /destinations/:id": {
     name: "destinations.delete",
@@ -199,6 +227,13 @@ export const destinationEndpoints = {
     access: "write",
     answer: { status: 204, description: "The destination is deleted" },
     errors: ["not_found"],
+    commands: [
+      {
+        name: "destinations delete",
+        confirm: "Delete the destination {name} ({id}) with its deliveries",
+        example: "Warehouse --yes",
+      },
+    ],
   },
   "POST /destinations/:id/test": {
     name: "destinations.test",
@@ -206,6 +241,15 @@ export const destinationEndpoints = {
     access: "write",
     answer: { status: 200, description: "The outcome", schema: TestSendView },
     errors: ["not_found"],
+    commands: [
+      {
+        name: "destinations test",
+        text: "{state}: {reason}",
+        rows: "attempts",
+        columns: "url status latencyMs response ERROR:error.message",
+        example: "Warehouse",
+      },
+    ],
   },
   "GET /destinations/:id/test": {
     name: "destinations.lastTest",
@@ -224,6 +268,7 @@ export const destinationEndpoints = {
     access: "read",
     answer: { status: 200, description: "The status", schema: DestinationStatusView },
     errors: ["not_found"],
+    commands: [{ name: "destinations status", example: "Warehouse" }],
   },
   "GET /destinations/:id/rates": {
     name: "destinations.rates",

@@ -142,6 +142,12 @@ export const notificationEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of notifications", schema: listOf(NotificationView) },
+    commands: [
+      {
+        name: "notifications list",
+        columns: "at title CHANNELS:channels.channel STATE:channels.state ERROR:channels.lastError",
+      },
+    ],
   },
   "GET /notifications/incidents": {
     name: "notifications.incidents",
@@ -149,12 +155,14 @@ export const notificationEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of incidents", schema: listOf(IncidentView) },
+    commands: [{ name: "notifications incidents", columns: "state since title detail" }],
   },
   "GET /notifications/settings": {
     name: "notifications.settings",
     summary: "Get where notifications are sent; secrets are never shown, only that they are set",
     access: "read",
     answer: { status: 200, description: "The settings", schema: NotificationSettingsView },
+    commands: [{ name: "notifications settings" }],
   },
   "PATCH /notifications/settings": {
     name: "notifications.configure",
@@ -163,6 +171,30 @@ export const notificationEndpoints = {
     body: NotificationSettingsPatch,
     answer: { status: 200, description: "The changed settings", schema: NotificationSettingsView },
     errors: ["conflict", "precondition_failed"],
+    commands: [
+      {
+        name: "notifications webhook",
+        summary: "Post notifications to a webhook, signed",
+        fields: ["webhook"],
+        arguments: ["url"],
+        names: { sharedSecret: "secret" },
+        example: "https://alerts.example.com/sluice --secret …",
+      },
+      {
+        name: "notifications email",
+        summary: "Send notifications by email over SMTP",
+        fields: ["email"],
+        example:
+          "--host smtp.example.com --user u --password … --from sluice@example.com --to ops@example.com",
+      },
+      {
+        name: "notifications kinds",
+        summary: "Choose what notifications are sent about, and how often",
+        fields: ["minIntervalMs"],
+        arguments: ["kinds"],
+        example: "destination_failing url_disabled disk_low",
+      },
+    ],
   },
   "POST /notifications/test": {
     name: "notifications.test",
@@ -172,5 +204,6 @@ export const notificationEndpoints = {
       channel: Type.Optional(described(ChannelName, "Default: all that are set up")),
     }),
     answer: { status: 200, description: "What happened", schema: NotificationTestView },
+    commands: [{ name: "notifications test", columns: "channel state detail" }],
   },
 } as const satisfies EndpointTable;

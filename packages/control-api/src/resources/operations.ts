@@ -129,6 +129,13 @@ export const operationEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of operations", schema: listOf(OperationView) },
+    commands: [
+      {
+        name: "operations list",
+        columns: "id kind state done total startedAt|createdAt BY:createdBy.tokenName results",
+        limit: 50,
+      },
+    ],
   },
   "GET /operations/:id": {
     name: "operations.get",
@@ -143,6 +150,7 @@ export const operationEndpoints = {
     access: "write",
     answer: { status: 200, description: "The operation", schema: OperationView },
     errors: ["not_found"],
+    commands: [{ name: "operations cancel", example: "op_4kZf" }],
   },
   "POST /replays": {
     name: "replays.create",

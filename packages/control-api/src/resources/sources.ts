@@ -175,6 +175,14 @@ export const sourceEndpoints = {
     access: "write",
     body: SourceInput,
     answer: { status: 201, description: "The source", schema: SourceView },
+    commands: [
+      {
+        name: "sources create",
+        arguments: ["name"],
+        names: { blockedEvents: "block" },
+        example: "Shop --kind web",
+      },
+    ],
   },
   "GET /sources": {
     name: "sources.list",
@@ -182,6 +190,12 @@ export const sourceEndpoints = {
     access: "read",
     query: ListQuery,
     answer: { status: 200, description: "A page of sources", schema: listOf(SourceView) },
+    commands: [
+      {
+        name: "sources list",
+        columns: "id name kind JOINS_IDS:identity WRITE_KEYS:writeKeys.key blockedEvents",
+      },
+    ],
   },
   "GET /sources/:id": {
     name: "sources.get",
@@ -189,6 +203,7 @@ export const sourceEndpoints = {
     access: "read",
     answer: { status: 200, description: "The source", schema: SourceView },
     errors: ["not_found"],
+    commands: [{ name: "sources get", example: "Shop" }],
   },
   "PATCH /sources/:id": {
     name: "sources.patch",
@@ -197,6 +212,9 @@ export const sourceEndpoints = {
     body: SourcePatch,
     answer: { status: 200, description: "The changed source", schema: SourceView },
     errors: ["not_found", "conflict", "precondition_failed"],
+    commands: [
+      { name: "sources update", names: { blockedEvents: "block" }, example: 'Shop --block "Page Pinged"' },
+    ],
   },
   "DELETE /sources/:id": {
     name: "sources.delete",
@@ -204,6 +222,7 @@ export const sourceEndpoints = {
     access: "write",
     answer: { status: 204, description: "The source is deleted" },
     errors: ["not_found"],
+    commands: [{ name: "sources delete", confirm: "Delete the source {name} ({id})", example: "Shop --yes" }],
   },
   "GET /sources/:id/usage": {
     name: "sources.usage",
@@ -211,6 +230,14 @@ export const sourceEndpoints = {
     access: "read",
     answer: { status: 200, description: "At most 90 days", schema: UsageView },
     errors: ["not_found"],
+    commands: [
+      {
+        name: "sources usage",
+        rows: "days",
+        columns: "DAY_(UTC):day accepted filtered delivered",
+        example: "Shop --json",
+      },
+    ],
   },
   "GET /sources/:id/plan": {
     name: "sources.getPlan",
@@ -218,6 +245,7 @@ export const sourceEndpoints = {
     access: "read",
     answer: { status: 200, description: "The plan and its mode", schema: SourcePlanView },
     errors: ["not_found"],
+    commands: [{ name: "sources plan get", text: "{plan}", example: "Shop > plan.json" }],
   },
   "PUT /sources/:id/plan": {
     name: "sources.setPlan",
@@ -226,6 +254,14 @@ export const sourceEndpoints = {
     body: SourcePlanInput,
     answer: { status: 200, description: "The plan and its mode", schema: SourcePlanView },
     errors: ["not_found", "precondition_failed", "conflict"],
+    commands: [
+      {
+        name: "sources plan set",
+        arguments: ["plan"],
+        text: "{name} has a tracking plan in the mode {mode}",
+        example: "Shop plan.json --mode refuse",
+      },
+    ],
   },
   "DELETE /sources/:id/plan": {
     name: "sources.removePlan",
@@ -233,6 +269,14 @@ export const sourceEndpoints = {
     access: "write",
     answer: { status: 204, description: "The source has no plan" },
     errors: ["not_found"],
+    commands: [
+      {
+        name: "sources plan remove",
+        confirm: "Remove the tracking plan of the source {name} ({id})",
+        done: "removed",
+        example: "Shop --yes",
+      },
+    ],
   },
   "GET /sources/:id/events": {
     name: "sources.events",
@@ -241,6 +285,18 @@ export const sourceEndpoints = {
     query: ListQuery,
     answer: { status: 200, description: "A page of names", schema: EventListView },
     errors: ["not_found"],
+    commands: [
+      {
+        name: "events list",
+        columns:
+          "type name count PLAN:isPlanned violations LAST_VIOLATION:lastViolation.message firstSeenAt lastSeenAt PROPERTIES:properties.name",
+        notes: [
+          "{names} names are listed, about {notKept} more are not: the most are 1,000",
+          "{behind} messages are not counted yet",
+        ],
+        example: "Shop --violating",
+      },
+    ],
   },
   "GET /event-names": {
     name: "sources.eventNames",
@@ -254,6 +310,7 @@ export const sourceEndpoints = {
     access: "write",
     answer: { status: 201, description: "The source; the new key is the last", schema: SourceView },
     errors: ["not_found", "conflict"],
+    commands: [{ name: "sources rotate-key", text: "{writeKeys.-1.key}", example: "Shop" }],
   },
   "DELETE /sources/:id/write-keys/:key": {
     name: "sources.removeWriteKey",
@@ -261,5 +318,6 @@ export const sourceEndpoints = {
     access: "write",
     answer: { status: 204, description: "The key is deleted" },
     errors: ["not_found"],
+    commands: [{ name: "sources delete-key", example: "Shop oregon_4kZfOld" }],
   },
 } as const satisfies EndpointTable;

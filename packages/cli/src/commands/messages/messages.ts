@@ -7,29 +7,12 @@ import { collectUpTo } from "../../connection/collect.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
 import { namesOf } from "../../connection/destination-names.js";
-import { examples, newGroup, subcommandExamples } from "../../definition/command.js";
+import { examples } from "../../definition/command.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { messagesTable, refusedHint, rejectedTable } from "./message-tables.js";
 import { destinationsOf, messageDetails } from "./message-text.js";
-import { waitCommand } from "./wait.js";
-
-export function messagesCommand(io: Io): Command {
-  const group = newGroup("messages", "find messages and see their outcomes")
-    .addCommand(listCommand(io))
-    .addCommand(getCommand(io))
-    .addCommand(waitCommand(io));
-  subcommandExamples(group, {
-    list: "sluice messages list type:track outcome:failed -n 20",
-    get: "sluice messages get m-42",
-    wait: "sluice messages wait m-42 --timeout 5s",
-  });
-  return examples(group, [
-    ["Messages that failed today", "sluice messages list outcome:failed --from $(date -I)"],
-    ["In a test: wait at most five seconds for the delivery", "sluice messages wait m-42 --timeout 5s"],
-  ]);
-}
 
 interface ListOptions extends CommandOptions {
   readonly limit: string;
@@ -38,15 +21,16 @@ interface ListOptions extends CommandOptions {
   readonly rejected?: boolean;
 }
 
-function listCommand(io: Io): Command {
+export function listCommand(io: Io): Command {
   const command = connectedCommand("list", "list stored messages, newest first").argument(
     "[filter...]",
     "list only messages that match",
   );
-  return withTimeRange(withLimit(command))
+  withTimeRange(withLimit(command))
     .option("--rejected", "list refused messages and the reasons instead")
     .addHelpText("after", FILTER_HELP)
     .action((filter: string[], options: ListOptions) => list(filter, options, io));
+  return examples(command, [["", "sluice messages list type:track outcome:failed -n 20"]]);
 }
 
 async function list(filter: string[], options: ListOptions, io: Io): Promise<void> {
@@ -90,8 +74,8 @@ async function listRejected(
   await show(io, asJson, page, () => rejectedTable(page.items, io));
 }
 
-function getCommand(io: Io): Command {
-  return connectedCommand(
+export function getCommand(io: Io): Command {
+  const command = connectedCommand(
     "get",
     "show a message with its outcome and attempts at every destination, or why it was refused",
   )
@@ -103,4 +87,5 @@ function getCommand(io: Io): Command {
       const names = options.json ? (id: string) => id : await namesOf(client, destinationsOf(message));
       await show(io, options.json, message, () => messageDetails(message, names, io));
     });
+  return examples(command, [["", "sluice messages get m-42"]]);
 }

@@ -6,6 +6,7 @@ import { type CommandOptions, connectedCommand } from "../../connection/connecte
 import { connect } from "../../connection/connection.js";
 import { namesOf } from "../../connection/destination-names.js";
 import { findByName } from "../../connection/find-by-name.js";
+import { examples } from "../../definition/command.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { destinationsOf, messageSummary } from "./message-text.js";
@@ -18,7 +19,7 @@ interface WaitOptions extends CommandOptions {
 }
 
 export function waitCommand(io: Io): Command {
-  return connectedCommand(
+  const command = connectedCommand(
     "wait",
     "wait until a message has a state at all its destinations (for tests); destinations that filtered, skipped or suppressed it do not count",
   )
@@ -32,6 +33,7 @@ export function waitCommand(io: Io): Command {
     .option("--any", "wait for one destination only")
     .option("--timeout <duration>", "how long to wait", "30s")
     .action((messageId: string, options: WaitOptions) => wait(messageId, options, io));
+  return examples(command, [["", "sluice messages wait m-42 --timeout 5s"]]);
 }
 
 async function wait(messageId: string, options: WaitOptions, io: Io): Promise<void> {

@@ -1,0 +1,53 @@
+import { type Command, Option } from "commander";
+import { definedFields } from "../../arguments/defined-fields.js";
+import { CommandFailure } from "../../failures/exit-codes.js";
+
+/** Adds options for the settings of a webhooks destination. `--settings` takes those of every type. */
+export function withSettings(command: Command): Command {
+  const choice = (flags: string, meaning: string, words: string[]) =>
+    command.addOption(new Option(flags, meaning).choices(words));
+  command
+    .option("--webhook <url...>", "URLs of a webhooks destination, at most five")
+    .option("--header <name:value...>", "headers to send with each request")
+    .option("--secret <secret>", "sign each request with it (X-Signature and webhook-signature)");
+  choice(
+    "--success <rule>",
+    "any: delivered if one URL accepts the message; each: every URL has its own outcome",
+    ["any", "each"],
+  );
+  choice("--order <order>", "user: a failing message holds back later ones of the same user", [
+    "none",
+    "user",
+  ]);
+  choice("--payload <shape>", "the body: the full message, or the classic fields only", ["full", "classic"]);
+  return command.option(
+    "--ca-file <file>",
+    "a PEM file on the collector's machine with certificate authorities to trust in addition to the public ones",
+  );
+}
+
+/** The settings that were given, over those of `--settings`, as the control API takes them. */
+export function readSettings(
+  options: { readonly [name: string]: unknown },
+  given: unknown,
+): { readonly [name: string]: unknown } | undefined {
+  const { webhook, header, secret, caFile, success, order, payload } = options;
+  const headers = header && Object.fromEntries((header as string[]).map(readHeader));
+  const settings = definedFields({
+    webhooks: (webhook as string[] | undefined)?.map((url) => definedFields({ url, headers })),
+    // False for `--no-secret`.
+    sharedSecret: secret === false ? null : secret,
+    caFile,
+    success,
+    order,
+    payload,
+  });
+  const all = { ...(given as object | undefined), ...settings };
+  return Object.keys(all).length === 0 ? undefined : all;
+}
+
+function readHeader(text: string): [string, string] {
+  const colon = text.indexOf(":");
+  if (colon < 1) throw new CommandFailure("usage", `--header must be NAME:VALUE, got ${text}`);
+  return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+}

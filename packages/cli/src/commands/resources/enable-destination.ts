@@ -1,0 +1,71 @@
+import type { DestinationPatch, DestinationView } from "@sluice/control-api";
+import { isPlainObject } from "@sluice/protocol";
+import type { Command } from "commander";
+import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
+import { connect } from "../../connection/connection.js";
+import { findByName } from "../../connection/find-by-name.js";
+import { examples } from "../../definition/command.js";
+import { rowsText } from "../../endpoints/answer-text.js";
+import { Finding } from "../../failures/exit-codes.js";
+import { confirm } from "../../terminal/confirm.js";
+import type { Io } from "../../terminal/io.js";
+import { plural } from "../../terminal/plural.js";
+import { show } from "../../terminal/show.js";
+import { terminalText } from "../../terminal/terminal-text.js";
+import { withHealth } from "./extras.js";
+
+interface EnableOptions extends CommandOptions {
+  readonly yes?: boolean;
+  readonly skipBacklog?: boolean;
+}
+
+export function enableCommand(io: Io): Command {
+  const command = connectedCommand(
+    "enable",
+    "enable a destination and its URLs that responded with 410; what waits for it is sent",
+  )
+    .argument("<destination>", "its id or name")
+    .option("--skip-backlog", "skip the messages that wait instead of sending them")
+    .option("--yes", "send the messages that wait without asking")
+    .action((wanted: string, options: EnableOptions) => enable(wanted, options, io));
+  return examples(command, [["", "sluice destinations enable Warehouse"]]);
+}
+
+async function enable(wanted: string, options: EnableOptions, io: Io): Promise<void> {
+  const client = await connect(options, io);
+  const item = await findByName("destination", wanted, (page) => client.destinations.list(page));
+  const { waiting } = await client.destinations.status(item.id);
+  const skips = options.skipBacklog === true && !item.enabled;
+  if (!item.enabled && !skips && waiting > 0) await agreeToSend(item, waiting, options, io);
+  const changed = await client.destinations.patch(item.id, {
+    enabled: true,
+    ...(skips ? { backlog: "skip" as const } : {}),
+    ...enabledUrls(item),
+  });
+  if (skips) io.err(`${plural(waiting, "message", "messages")} will be skipped\n`);
+  const [shown] = await withHealth(client, [changed]);
+  await show(io, options.json, shown, () => rowsText("name health type id", [shown], io));
+}
+
+/** Asks on a terminal whether what waits may be sent, and only says so elsewhere. */
+async function agreeToSend(
+  { name }: DestinationView,
+  waiting: number,
+  { yes }: EnableOptions,
+  io: Io,
+): Promise<void> {
+  const messages = plural(waiting, "message", "messages");
+  if (yes === true || !io.canAsk) {
+    io.err(`${terminalText(`${messages} that waited for ${name} will be sent now`)}\n`);
+    return;
+  }
+  const question = `${messages} waited for ${name} and will be sent now (--skip-backlog skips them). Enable it?`;
+  if (!(await confirm(terminalText(question), io))) throw new Finding("failed", "Nothing was changed.");
+}
+
+/** Saving the URLs again enables the disabled ones. The values of headers, which are not shown, are kept. */
+function enabledUrls({ settings: { webhooks }, version }: DestinationView): DestinationPatch {
+  const isDisabled =
+    Array.isArray(webhooks) && webhooks.some((one) => isPlainObject(one) && "disabled" in one);
+  return isDisabled ? { settings: { webhooks }, version } : {};
+}

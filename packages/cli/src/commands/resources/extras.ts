@@ -1,0 +1,98 @@
+import type { AdminClient } from "@sluice/admin-client";
+import type {
+  DestinationView,
+  EventView,
+  NotificationTestView,
+  TestSendView,
+  WhyView,
+} from "@sluice/control-api";
+import type { Command } from "commander";
+import { definedFields } from "../../arguments/defined-fields.js";
+import { collect } from "../../connection/collect.js";
+import { readHealth } from "../../connection/destination-health.js";
+import type { Extra } from "../../endpoints/endpoint-command.js";
+import { CommandFailure } from "../../failures/exit-codes.js";
+import { terminalText } from "../../terminal/terminal-text.js";
+import { readSettings, withSettings } from "./destination-settings.js";
+import { explanationLines } from "./explanation-lines.js";
+
+/** Adds each destination's health, and why it has it. */
+export async function withHealth(client: AdminClient, items: readonly DestinationView[]): Promise<object[]> {
+  const { destinations } = await client.health();
+  return items.map((item) => {
+    const { health, reason } = destinations.find(({ destinationId }) => destinationId === item.id) ?? {};
+    return { ...item, ...definedFields({ health, reason }) };
+  });
+}
+
+const healthOfOne: Extra["answer"] = async (answer, { client }) =>
+  (await withHealth(client, [answer as DestinationView]))[0];
+
+const settings: Extra = {
+  options: (command) => void withSettings(command),
+  body: async ({ options }, input) => definedFields({ settings: readSettings(options, input.settings) }),
+  answer: healthOfOne,
+};
+
+/** What commands do besides calling their endpoint, by their words. */
+export const EXTRAS: { readonly [command: string]: Extra } = {
+  "destinations list": {
+    async answer(answer, { client }) {
+      const { items, ...page } = answer as { items: DestinationView[] };
+      return { items: await withHealth(client, items), ...page };
+    },
+  },
+  "destinations get": { answer: healthOfOne },
+  "destinations disable": { answer: healthOfOne },
+  "destinations update": {
+    ...settings,
+    options: (command) =>
+      void withSettings(command).option("--no-secret", "remove the secret; requests are no longer signed"),
+  },
+  "destinations create": {
+    ...settings,
+    async body(call, input) {
+      const sources = await (input.sourceIds === undefined
+        ? collect((cursor) => call.client.sources.list({ cursor }))
+        : undefined);
+      const sourceIds = sources?.map(({ id }) => id);
+      return { ...(await settings.body?.(call, input)), ...definedFields({ sourceIds }) };
+    },
+  },
+  "destinations status": {
+    answer: (_, { client, item }) => readHealth(client, item as unknown as DestinationView),
+  },
+  "destinations test": {
+    check(answer) {
+      const { state, reason } = answer as TestSendView;
+      if (state !== "delivered")
+        throw new CommandFailure("partly", `The test message was not delivered: ${reason}`);
+    },
+  },
+  "notifications test": {
+    check(answer) {
+      const { items } = answer as NotificationTestView;
+      if (items.some(({ state }) => state === "failed"))
+        throw new CommandFailure("partly", "The test notification was not sent over every channel");
+    },
+  },
+  "audiences why": {
+    text(answer, { item }) {
+      const { userId, member, since, explanation } = answer as WhyView;
+      const words = `${member ? "in" : "not in"} ${item?.name}${since === undefined ? "" : ` since ${since}`}`;
+      return `${terminalText(`${userId} is ${words}`)}\n${explanationLines(explanation, 1)}`;
+    },
+  },
+  "events list": {
+    options: (command: Command) =>
+      void command
+        .option("--unplanned", "list only what the source's tracking plan does not have")
+        .option("--violating", "list only what violated the tracking plan"),
+    async answer(answer, { options }) {
+      const { items, ...page } = answer as { items: EventView[] };
+      const isWanted = ({ isPlanned, violations }: EventView) =>
+        (!options.unplanned || isPlanned === false) && (!options.violating || violations > 0);
+      return { items: items.filter(isWanted), ...page };
+    },
+  },
+};
