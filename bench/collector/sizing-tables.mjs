@@ -31,14 +31,14 @@ export function sizingText({ storedMicros, deliveredMicros, diskBytes, peakBytes
 const times = ({ p50Ms, p99Ms, maxMs }) => `${p50Ms.toFixed(1)} | ${p99Ms.toFixed(1)} | ${maxMs.toFixed(1)}`;
 const copied = ({ bytes, ms }) => `${rounded(bytes / MB)} MB in ${(ms / 1_000).toFixed(1)} s`;
 
-/** The latency of requests without and with a backup, and what backups copy. */
-export function backupText({ without, during, first, next, rate, messages }) {
+/** The latency of requests without and with a backup, and its size. */
+export function backupText({ without, during, backup, rate, messages }) {
   return [
     `| ${rate} requests a second | p50, ms | p99, ms | longest, ms |`,
     "| --- | --- | --- | --- |",
     `| without a backup | ${times(without)} |`,
     `| during a backup | ${times(during)} |`,
     "",
-    `The first backup of ${messages.toLocaleString("en")} messages copied ${copied(first)}, the next one ${copied(next)}.`,
+    `The backup of ${messages.toLocaleString("en")} messages had ${copied(backup)}.`,
   ];
 }

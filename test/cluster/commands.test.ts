@@ -66,8 +66,8 @@ describe("sluice cluster", () => {
 
   test("a backup of the cluster is restored into the folder of a collector on its own", async () => {
     await api(url, "POST", "/sources", { name: "kept in the backup" });
-    expect(await sluice("backup", "backups")).toMatchObject({ code: 0 });
-    const restored = await sluice("restore", "backups", "--data-dir", "restored");
+    expect(await sluice("backup", "a.tar")).toMatchObject({ code: 0 });
+    const restored = await sluice("restore", "a.tar", "--data-dir", "restored");
     expect([restored.code, restored.err]).toEqual([0, expect.anything()]);
     const alone = cli(["collector", "--json", "--port", "0", "--data-dir", "restored"], {
       cwd: folder,

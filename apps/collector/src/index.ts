@@ -1,14 +1,8 @@
 export { type DamagedStretch, type RepairReport, repairStore } from "@sluice/event-log";
 export type { FirstRun } from "./admin/first-run.js";
-export {
-  BackupFolder,
-  type TakenBackup,
-  type VerifiedBackup,
-  type VerifiedFolder,
-} from "./backups/backup-folder.js";
-export { type BackupManifest, type DamagedManifest, damageText, UnusableBackup } from "./backups/manifest.js";
-export { passedArchive } from "./backups/passed-archive.js";
-export { type RestoreReport, restoreBackup } from "./backups/restore.js";
+export { type BackupInfo, UnusableBackup } from "./backups/archive-format.js";
+export { type ReadBackup, readArchive } from "./backups/read-archive.js";
+export { restoreBackup } from "./backups/restore.js";
 export { type MigrateOptions, type MigrationReport, migrate } from "./cluster/migrate.js";
 export { CannotMigrate, type ComparedContent } from "./cluster/migration/cannot-migrate.js";
 export { type Collector, startCollector } from "./collector.js";

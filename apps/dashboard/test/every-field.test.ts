@@ -104,7 +104,6 @@ const FORMS: Readonly<Record<string, string>> = {
 
 /** Fields without a form, and why. */
 const WITHOUT_FORM: Readonly<Record<string, string>> = {
-  "backups.create known": "backups are made from the command line",
   "operations.create dryRun": "the list shows the number of deliveries before anything is started",
   "operations.create perSecond": "the default is right for a person at a screen",
   "deletions.create joined": "the processes of a cluster tell each other",

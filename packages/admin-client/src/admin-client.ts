@@ -24,7 +24,7 @@ import type {
   TokenAccess,
 } from "@sluice/control-api";
 import type { Condition } from "@sluice/protocol";
-import { type BackupOptions, backupArchive } from "./backup-archive.js";
+import { AdminUnreachable } from "./admin-error.js";
 import { caller, type Loose } from "./call.js";
 import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
 import { type AdminClientOptions, send, sendTo } from "./request.js";
@@ -189,8 +189,12 @@ export function adminClient(options: AdminClientOptions) {
       revoke: (id: string) => call("DELETE /tokens/:id", { params: { id } }),
     },
     audit: { list: (page: PageOptions = {}) => call("GET /audit", { query: page }) },
-    /** A backup as a tar archive. `known`: pieces that it leaves out. */
-    backup: (backup: BackupOptions) => backupArchive(options, backup),
+    /** A backup as a tar archive: its bytes as they arrive. Ends with an error if the connection does. */
+    backup: async (signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
+      const { body } = await send(options, "POST", "/backups", { signal });
+      if (body === null) throw new AdminUnreachable(options.url, "the backup has no body");
+      return body;
+    },
     info: () => call("GET /info", {}),
     /** What each source sent and each destination received in the last hour. */
     activity: () => call("GET /activity", {}),

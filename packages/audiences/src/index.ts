@@ -25,4 +25,3 @@ export type { CrashMarkers } from "./profiles/crash-marker.js";
 export { type IdentityPolicy, identityPolicyOf } from "./profiles/identity-policy.js";
 export { AUDIENCE_SOURCE_ID } from "./profiles/outbox-message.js";
 export type { RefusedJoin } from "./profiles/refused-joins.js";
-export { storedIdentities } from "./profiles/stored-identities.js";

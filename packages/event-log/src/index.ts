@@ -142,7 +142,6 @@ export {
   suppressedId,
 } from "./rules/suppressed-spans.js";
 export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
-export { lockFile, type Unlock } from "./sqlite/database/file-lock.js";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
 export type { DamagedStretch } from "./sqlite/repair/log/repair-rows.js";

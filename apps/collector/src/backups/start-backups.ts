@@ -1,29 +1,23 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AUDIENCE, type Audiences, COMPUTED_TRAIT } from "@sluice/audiences";
 import { DOCUMENT_KINDS, type SnapshotInfo, type Snapshots, type Store } from "@sluice/event-log";
-import { formatTime } from "@sluice/protocol";
+import { formatTime, KB } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { DELETION, type DeletionDocument } from "../deletions/deletion.js";
-import { newId } from "../documents/new-id.js";
+import { createTarPacker } from "modern-tar";
+import { DELETION } from "../deletions/deletion.js";
 import { CollectorError } from "../errors.js";
-import {
-  type BackedUpDeletion,
-  type BackupFile,
-  type BackupManifest,
-  encodeManifest,
-  manifestName,
-  newManifest,
-  PIECE_BYTES,
-  pieceName,
-} from "./manifest.js";
-import { tarEnd, tarEntry } from "./tar.js";
+import { type BackupInfo, CHECKSUMS_FILE, INFO_FILE, newInfo } from "./archive-format.js";
+
+/** How much is read at once. Other requests to the store wait for it. */
+export const PIECE_BYTES = KB * KB;
 
 /** Small files of the data folder that belong to a backup, besides the databases. */
 const KEY_FILE = "secret.key";
 const SMALL_FILES = [KEY_FILE, "admin-token", "dev.json"];
 
-/** Kinds of documents that a manifest counts. */
+/** Kinds of documents that are counted. */
 const COUNTED = [DOCUMENT_KINDS.source, DOCUMENT_KINDS.destination, AUDIENCE, COMPUTED_TRAIT, DELETION];
 
 export interface BackupsOptions {
@@ -43,8 +37,8 @@ export interface Backups {
 }
 
 export interface RunningBackup {
-  /** The backup as a tar archive, manifest last. Leaves out the pieces that `isKnown`. Read it once. */
-  archive(isKnown: (hash: string) => boolean): AsyncGenerator<Uint8Array>;
+  /** The backup as a tar archive. Read it once. */
+  archive(): AsyncGenerator<Uint8Array>;
   /** Drops the state. May be called more than once. */
   end(): Promise<void>;
 }
@@ -88,8 +82,7 @@ async function beginBackup(
   snapshots: Snapshots,
   ended: () => void,
 ): Promise<RunningBackup> {
-  const { store, audiences, clock } = options;
-  const origin = await originOf(store);
+  const { audiences, clock } = options;
   const { profiles, log } = await audiences.beginSnapshot(() => snapshots.begin());
   const createdAtMs = clock.now();
   let isEnded = false;
@@ -101,74 +94,55 @@ async function beginBackup(
     ended();
   };
   try {
-    const files: FileReader[] = [
+    const read = { clock, isEnded: () => isEnded };
+    const files = [
       ...(await smallFiles(options)),
-      { info: log, read: (at, bytes) => snapshots.read(at, bytes) },
-      ...(profiles === undefined ? [] : [profileReader(profiles, audiences)]),
+      snapshotReader(log, snapshots, read),
+      ...(profiles === undefined ? [] : [snapshotReader(profiles, audiences.snapshot, read)]),
     ];
-    const described = await describe(options, origin, createdAtMs);
-    const readers = files.map((file) => whileOpen(file, () => isEnded));
-    return { archive: (isKnown) => archive(readers, described, isKnown, clock), end };
+    const info = await describe(options, files, createdAtMs);
+    return { archive: () => archive(files, info, createdAtMs), end };
   } catch (error) {
     await end();
     throw error;
   }
 }
 
-/** A read after the end would be one of the next snapshot, which would take its pages for copied. */
-function whileOpen({ info, read }: FileReader, isEnded: () => boolean): FileReader {
+function snapshotReader(
+  info: SnapshotInfo,
+  snapshot: Pick<Snapshots, "read">,
+  { clock, isEnded }: { readonly clock: Clock; readonly isEnded: () => boolean },
+): FileReader {
   return {
     info,
     async read(at, bytes) {
+      // It would be a read of the next snapshot, which would take its pages for copied.
       if (isEnded()) throw new CollectorError("storage_unavailable", "the backup was ended");
-      return read(at, bytes);
+      const beganMs = clock.monotonic();
+      const piece = await snapshot.read(at, bytes);
+      // Requests get at least half of the time of the store and of the disk.
+      await clock.sleep(clock.monotonic() - beganMs);
+      return piece;
     },
   };
 }
 
-function profileReader(info: SnapshotInfo, { snapshot }: BackupsOptions["audiences"]): FileReader {
-  return { info, read: (at, bytes) => snapshot.read(at, bytes) };
-}
-
-type Described = Omit<Parameters<typeof newManifest>[0], "files">;
-
-/**
- * Everything of the manifest but the files. Deletions are read after the beginning of the snapshot: one too many does no harm, but a
- * missing one would bring its users back.
- */
 async function describe(
   { store, version, isKeyInEnvironment }: BackupsOptions,
-  origin: string,
+  files: readonly FileReader[],
   createdAtMs: number,
-): Promise<Described> {
+): Promise<BackupInfo> {
   const documents: Record<string, number> = {};
   for (const kind of COUNTED) documents[kind] = (await store.config.list(kind)).length;
-  return {
+  return newInfo({
     createdAt: formatTime(createdAtMs),
-    origin,
     version,
     secretKey: isKeyInEnvironment ? "environment" : "included",
     counts: { messages: store.stats().messages, documents },
-    deletions: (await store.config.list<DeletionDocument>(DELETION)).map(({ id, value }) =>
-      deletionOf(id, value),
+    layouts: Object.fromEntries(
+      files.flatMap(({ info: { file, layout } }) => (layout === undefined ? [] : [[file, layout]])),
     ),
-  };
-}
-
-function deletionOf(
-  id: string,
-  { createdAt, suppress, includeAliases = false, receipt }: DeletionDocument,
-): BackedUpDeletion {
-  const users = receipt.users.map(({ idHmac, kind }) => ({ idHmac, kind }));
-  return { id, createdAt, suppress, includeAliases, users };
-}
-
-/** The id that all backups of this data have. The first backup stores it. */
-async function originOf({ config }: Store): Promise<string> {
-  const kind = DOCUMENT_KINDS.backupOrigin;
-  const known = await config.get<{ readonly origin: string }>(kind, "origin");
-  if (known !== undefined) return known.value.origin;
-  return (await config.put(kind, "origin", { origin: newId("org") })).value.origin;
+  });
 }
 
 async function smallFiles({ dataDirectory, isKeyInEnvironment }: BackupsOptions): Promise<FileReader[]> {
@@ -181,43 +155,50 @@ async function smallFiles({ dataDirectory, isKeyInEnvironment }: BackupsOptions)
       throw error;
     });
     if (contents === undefined) continue;
-    const read = async (at: number, bytes: number): Promise<Uint8Array> => contents.subarray(at, at + bytes);
-    readers.push({ info: { file, bytes: contents.byteLength }, read });
+    readers.push(fileOf(file, contents));
   }
   return readers;
 }
 
 async function* archive(
-  readers: readonly FileReader[],
-  described: Described,
-  isKnown: (hash: string) => boolean,
-  clock: Clock,
+  files: readonly FileReader[],
+  info: BackupInfo,
+  nowMs: number,
 ): AsyncGenerator<Uint8Array> {
-  const modifiedMs = clock.now();
-  const sent = new Set<string>();
-  const files: BackupFile[] = [];
-  for (const { info, read } of readers) {
-    const pieces: string[] = [];
-    for (let at = 0; at < info.bytes; at += PIECE_BYTES) {
-      const beganMs = clock.monotonic();
-      const piece = await read(at, Math.min(PIECE_BYTES, info.bytes - at));
-      const hash = await hashOf(piece);
-      pieces.push(hash);
-      // Requests get at least half of the time of the store and of the disk.
-      await clock.sleep(clock.monotonic() - beganMs);
-      if (sent.has(hash) || isKnown(hash)) continue;
-      sent.add(hash);
-      yield tarEntry(pieceName(hash), piece, modifiedMs);
-    }
-    const { file: name, bytes, layout } = info;
-    files.push({ name, bytes, ...(layout === undefined ? {} : { layout }), pieces });
-  }
-  const manifest: BackupManifest = newManifest({ ...described, files });
-  yield tarEntry(manifestName(manifest), encodeManifest(manifest), modifiedMs);
-  yield tarEnd();
+  const { readable, controller } = createTarPacker();
+  const packing = pack(controller, files, info, nowMs).catch((error: unknown) => controller.error(error));
+  yield* readable;
+  await packing;
 }
 
-/** Not in this thread, which answers requests meanwhile. */
-async function hashOf(piece: Uint8Array): Promise<string> {
-  return Buffer.from(await crypto.subtle.digest("SHA-256", piece as Uint8Array<ArrayBuffer>)).toString("hex");
+async function pack(
+  tar: ReturnType<typeof createTarPacker>["controller"],
+  files: readonly FileReader[],
+  info: BackupInfo,
+  nowMs: number,
+): Promise<void> {
+  const mtime = new Date(nowMs);
+  const checksums: string[] = [];
+  const add = async ({ info: { file, bytes }, read }: FileReader): Promise<void> => {
+    const hash = createHash("sha256");
+    const entry = tar.add({ name: file, size: bytes, mode: 0o600, mtime }).getWriter();
+    for (let at = 0; at < bytes; at += PIECE_BYTES) {
+      const piece = await read(at, Math.min(PIECE_BYTES, bytes - at));
+      hash.update(piece);
+      await entry.write(piece);
+    }
+    await entry.close();
+    checksums.push(`${hash.digest("hex")}  ${file}\n`);
+  };
+  await add(fileOf(INFO_FILE, Buffer.from(`${JSON.stringify(info, null, 2)}\n`)));
+  for (const file of files) await add(file);
+  await add(fileOf(CHECKSUMS_FILE, Buffer.from(checksums.join(""))));
+  tar.finalize();
+}
+
+function fileOf(file: string, contents: Uint8Array): FileReader {
+  return {
+    info: { file, bytes: contents.byteLength },
+    read: async (at, bytes) => contents.subarray(at, at + bytes),
+  };
 }

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { temporaryDirectories } from "@sluice/event-log/testing";
 import { expect, test } from "vitest";
-import { BackupFolder } from "../../src/backups/backup-folder.js";
 import { restoreBackup } from "../../src/backups/restore.js";
 import { requestBackup } from "../backups/request-backup.js";
-import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld, SECRET_KEY } from "./cluster-world.js";
+import { ADMIN_TOKEN, api, type ClusterWorld, clusterWorld } from "./cluster-world.js";
 import { migrationWorld } from "./migration-world.js";
 
 interface Source {
@@ -54,10 +53,8 @@ test("a restored backup counts on in a new cluster", { timeout: 60_000 }, async 
   })) as { readonly id: string };
   for (const source of sources) await load(oldUrl, source, "fa");
   expect(await loadsOf(oldUrl, "fa")).toEqual({ loads: SOURCES });
-  const folder = new BackupFolder(join(newDirectory(), "backups"));
-  await folder.take((known) => requestBackup(oldUrl, ADMIN_TOKEN, known));
   const directory = join(newDirectory(), "restored");
-  await restoreBackup({ from: folder.path, directory, secretKey: SECRET_KEY });
+  await restoreBackup({ from: await requestBackup(oldUrl, ADMIN_TOKEN), directory });
 
   await using restored = await clusterWorld();
   const { run } = migrationWorld(restored.engines);

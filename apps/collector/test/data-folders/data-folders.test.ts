@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { STORE_LAYOUTS } from "@sluice/event-log";
 import { temporaryDirectories } from "@sluice/event-log/testing";
+import { unpackTar } from "modern-tar";
 import { describe, expect, it } from "vitest";
-import { readTar } from "../../src/backups/tar.js";
 import { VERSION } from "../../src/process/version.js";
 import { describeData, startFixtureCollector } from "./fixture-collector.js";
 
@@ -19,13 +19,9 @@ async function unpacked(fixture: string): Promise<{ directory: string; expected:
   const directory = temporaryDirectory();
   const bytes = gunzipSync(readFileSync(join(FIXTURES, fixture)));
   let expected = {};
-  for await (const entry of readTar(
-    (async function* () {
-      yield bytes;
-    })(),
-  )) {
-    if (entry.name === "expected.json") expected = JSON.parse(Buffer.from(entry.bytes).toString());
-    else writeFileSync(join(directory, entry.name), entry.bytes);
+  for (const { header, data = new Uint8Array() } of await unpackTar(bytes)) {
+    if (header.name === "expected.json") expected = JSON.parse(Buffer.from(data).toString());
+    else writeFileSync(join(directory, header.name), data);
   }
   return { directory, expected };
 }

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { tarEnd, tarEntry } from "../../src/backups/tar.js";
+import { packTar } from "modern-tar";
 import { VERSION } from "../../src/process/version.js";
 import { describeData, type FixtureCollector, startFixtureCollector } from "./fixture-collector.js";
 
@@ -33,11 +33,15 @@ try {
   const reopened = await startFixtureCollector(directory);
   const expected = await describeData(reopened);
   await reopened.close();
-  const files = ["sluice.db", "profiles.db"].map((name) =>
-    tarEntry(name, readFileSync(join(directory, name)), 0),
-  );
-  const json = tarEntry("expected.json", Buffer.from(JSON.stringify(expected)), 0);
-  const packed = gzipSync(Buffer.concat([...files, json, tarEnd()]), { level: 9 });
+  const entry = (name: string, body: Uint8Array) => ({
+    header: { name, size: body.byteLength, mtime: new Date(0) },
+    body,
+  });
+  const tar = await packTar([
+    ...["sluice.db", "profiles.db"].map((name) => entry(name, readFileSync(join(directory, name)))),
+    entry("expected.json", Buffer.from(JSON.stringify(expected))),
+  ]);
+  const packed = gzipSync(tar, { level: 9 });
   if (packed.byteLength > MOST_BYTES) throw new Error(`the fixture has ${packed.byteLength} bytes`);
   const file = new URL(`./fixtures/${VERSION}.tar.gz`, import.meta.url);
   writeFileSync(file, packed);

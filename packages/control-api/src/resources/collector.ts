@@ -231,20 +231,10 @@ export const collectorEndpoints = {
   "POST /backups": {
     name: "backups.create",
     summary:
-      "Back up the running collector: a tar archive of everything that was acknowledged before, with the secret key. The data is in pieces of 1 MB, named by their SHA-256; the manifest comes last. If there is an entry failed.txt instead, the backup failed. One at a time",
+      "Back up the running collector: a tar archive of everything that was acknowledged before, with the secret key. Its last file, SHA256SUMS, has the checksums of the others. If the backup fails, the connection is cut before the end. One at a time",
     access: "write",
-    body: closed({
-      known: Type.Optional(
-        Type.String({
-          description:
-            "Pieces that the client has and the archive leaves out: the first 12 bytes of their SHA-256, one after another, in base64",
-        }),
-      ),
-    }),
-    bodyBytes: 8 * 1_024 * 1_024,
     answer: { status: 200, description: "The archive", contentType: "application/x-tar" },
     errors: ["conflict", "storage_unavailable"],
-    isBodyPersonal: true,
   },
   "POST /reset": {
     name: "collector.reset",

@@ -12,5 +12,4 @@ export const DOCUMENT_KINDS = {
   incident: "incident",
   notification: "notification",
   notificationSettings: "notification_settings",
-  backupOrigin: "backup_origin",
 } as const;

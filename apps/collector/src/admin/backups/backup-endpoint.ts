@@ -1,7 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { Backups, RunningBackup } from "../../backups/start-backups.js";
-import { failureEntry, KNOWN_BYTES, knownPieces } from "../../backups/transfer.js";
-import { CollectorError, collectorErrorOf } from "../../errors.js";
+import { CollectorError } from "../../errors.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { untilRevoked } from "../endpoint/until-revoked.js";
 
@@ -9,13 +8,7 @@ import { untilRevoked } from "../endpoint/until-revoked.js";
 const STALLED_AFTER_MS = 5 * 60 * 1_000;
 
 export function backupEndpoint(backups: Backups): Endpoint {
-  return endpoint("POST /backups", async ({ body, request, token }, { tokens, logger, clock }) => {
-    const isKnown = knownPieces(body.known ?? "");
-    if (isKnown === undefined)
-      throw new CollectorError(
-        "invalid_request",
-        `known must be base64 of ${KNOWN_BYTES} bytes for each piece`,
-      );
+  return endpoint("POST /backups", async ({ request, token }, { tokens, clock }) => {
     // Asked for first: it would not tell of a client that has gone before.
     const { signal: disconnected } = request;
     const backup = await backups.begin();
@@ -27,13 +20,10 @@ export function backupEndpoint(backups: Backups): Endpoint {
         const { signal, stop } = untilRevoked(requestSignal, tokens, token);
         const untilDrained = (): Promise<void> => untilRead(drained(), signal, clock);
         try {
-          await send(backup.archive(isKnown), { write, signal, untilDrained });
+          await send(backup.archive(), { write, signal, untilDrained });
         } catch (error) {
           // The client is gone, and has ended the backup.
-          if (signal.aborted) return;
-          const { message } = collectorErrorOf(error);
-          logger.error("a backup failed", { error });
-          write(failureEntry(message));
+          if (!signal.aborted) throw error;
         } finally {
           stop();
           await backup.end();

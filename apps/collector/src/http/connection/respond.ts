@@ -87,7 +87,7 @@ export function respond(
   if (unread > 0) request.resume();
 }
 
-/** Writes an answer whose body ends when the promise of its stream settles. */
+/** Writes an answer whose body ends when the promise of its stream resolves. If it rejects, the connection is cut: the body is not whole. */
 export async function respondStream(
   response: ServerResponse,
   answer: HttpAnswer & { readonly stream: NonNullable<HttpAnswer["stream"]> },
@@ -109,8 +109,10 @@ export async function respondStream(
       signal,
       () => drained(response),
     );
-  } finally {
     response.end();
+  } catch (error) {
+    response.destroy();
+    throw error;
   }
 }
 

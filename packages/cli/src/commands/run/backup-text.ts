@@ -1,4 +1,4 @@
-import type { BackupManifest, DamagedManifest } from "@sluice/collector";
+import type { ReadBackup } from "@sluice/collector";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import { plural } from "../../terminal/plural.js";
 import { terminalText } from "../../terminal/terminal-text.js";
@@ -13,27 +13,23 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-/** A backup in one line. */
-export function backupLine({ id, createdAt, counts, files }: BackupManifest): string {
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return `backup ${terminalText(id)} of ${terminalText(createdAt)}: ${plural(counts.messages, "message", "messages")}, ${bytesText(bytes)}\n`;
+/** A backup in one line, without its end. */
+export function backupLine({ info: { createdAt, counts }, bytes }: ReadBackup): string {
+  return `backup of ${terminalText(createdAt)}: ${plural(counts.messages, "message", "messages")}, ${bytesText(bytes)}`;
 }
 
-/** A backup that cannot be used, in one line. */
-export function damagedLine({ id, reason }: DamagedManifest): string {
-  return `backup ${terminalText(id)}: cannot be restored, its manifest ${terminalText(reason)}\n`;
+/** A backup for `--json`. */
+export function summary({ info: { createdAt, version, counts }, bytes }: ReadBackup): object {
+  return { createdAt, version, counts, bytes };
 }
 
 /** Throws a failure with the reason why a backup cannot be made, read or restored. */
 export function unusable(error: unknown): never {
   const { name, message, code } = error as { name?: string; message: string; code?: string };
   if (name === "UnusableBackup") throw new CommandFailure("failed", capital(message));
+  if (code === "ENOENT") throw new CommandFailure("notFound", `There is no such file: ${message}`);
   if (code === "ENOSPC")
-    throw new CommandFailure(
-      "failed",
-      "The disk of the backup is full",
-      "Nothing of this backup was kept. Free some space and try again",
-    );
+    throw new CommandFailure("failed", "The disk is full", "Nothing was kept. Free some space and try again");
   if (error instanceof TypeError && message === "terminated")
     throw new CommandFailure(
       "failed",

@@ -1,134 +1,105 @@
-import { join, resolve } from "node:path";
-import type { BackupManifest, DamagedManifest, TakenBackup, VerifiedFolder } from "@sluice/collector";
+import { createReadStream, existsSync } from "node:fs";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { ReadBackup } from "@sluice/collector";
 import type { Command } from "commander";
-import { readInteger } from "../../arguments/numbers.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
 import { examples } from "../../definition/command.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
 import { show } from "../../terminal/show.js";
 import { terminalText } from "../../terminal/terminal-text.js";
-import { backupLine, bytesText, damagedLine, unusable } from "./backup-text.js";
+import { backupLine, summary, unusable } from "./backup-text.js";
 
 interface BackupOptions extends CommandOptions {
-  readonly keep?: number;
   readonly verify?: boolean;
-  readonly list?: boolean;
 }
 
+/** Ends the name of an archive that is not complete. */
+const PARTIAL = ".partial";
+
 export function backupCommand(io: Io): Command {
-  const command = connectedCommand(
-    "backup",
-    "back up a running collector into a folder, where only changes since the last backup are copied",
-  )
-    .argument("<folder>", "the folder for the backups; - writes one tar archive to stdout")
-    .option("--keep <count>", "afterwards, remove all but the newest backups of the folder", (text) =>
-      readInteger("--keep", text, 1, 1e6),
-    )
-    .option("--verify", "make no backup: compare every backup in the folder with its checksums")
-    .option("--list", "make no backup: list the backups in the folder")
-    .action((folder: string, options: BackupOptions) => run(folder, options, io));
+  const command = connectedCommand("backup", "back up a running collector into a tar archive, and check it")
+    .argument("<file>", "the archive, a new file; - writes it to stdout")
+    .option("--verify", "make no backup: compare an archive with its checksums; - reads it from stdin")
+    .action((file: string, options: BackupOptions) => run(file, options, io));
   return examples(command, [
-    ["Every night; the backups of two weeks are kept", "sluice backup /backup/sluice --keep 14"],
-    ["Into one file, or to another machine", "sluice backup - | zstd > sluice.tar.zst"],
-    ["Check that the backups are readable", "sluice backup /backup/sluice --verify"],
+    ["Every night", 'sluice backup "/backup/sluice-$(date +%F).tar"'],
+    ["Compressed, or to another machine", "sluice backup - | zstd > sluice.tar.zst"],
+    ["Check that a backup can be restored", "sluice backup /backup/sluice-2026-11-27.tar --verify"],
   ]);
 }
 
 async function run(target: string, options: BackupOptions, io: Io): Promise<void> {
-  if (target === "-") return writeArchive(options, io);
-  const { BackupFolder, damageText } = await import("@sluice/collector");
-  const folder = new BackupFolder(resolve(io.cwd, target));
-  if (options.verify) {
-    return reportVerified(await folder.verify().catch(unusable), folder.path, options, io);
-  }
-  if (options.list) {
-    const { manifests, damaged } = await folder.list().catch(unusable);
-    const lines = [...manifests.map(backupLine), ...damaged.map(damagedLine)];
-    return show(io, options.json, [...manifests.map(summary), ...damaged.map(damagedSummary)], () =>
-      lines.length === 0 ? "no backups\n" : lines.join(""),
-    );
-  }
-  const client = await connect(options, io);
-  const { keep } = options;
-  const taken = await folder
-    .take((known) => client.backup({ known, signal: io.interrupted }), keep === undefined ? {} : { keep })
-    .catch(unusable);
-  await show(
-    io,
-    options.json,
-    { ...summary(taken.manifest), copiedBytes: taken.copiedBytes, removed: taken.removed },
-    () => takenText(taken, folder.path),
-  );
-  for (const one of taken.damaged)
-    io.err(
-      `warning: ${damageText(one)}. Delete ${terminalText(join(folder.path, "backups", `${one.id}.json`))} if you do not need it: until then, no space of removed backups is freed\n`,
-    );
-}
-
-async function writeArchive({ keep, verify, list, json, ...options }: BackupOptions, io: Io): Promise<void> {
-  if (keep !== undefined || verify || list || json)
+  const file = target === "-" ? undefined : resolve(io.cwd, target);
+  if (options.verify) return verify(file, options, io);
+  if (file === undefined) return writeToStdout(options, io);
+  if (existsSync(file))
     throw new CommandFailure(
-      "usage",
-      "--keep, --verify, --list and --json need a folder: - is a single archive",
+      "failed",
+      `${terminalText(file)} exists`,
+      "Choose another name, or move it away. Nothing was changed",
     );
-  const { passedArchive } = await import("@sluice/collector");
   const client = await connect(options, io);
-  const archive = await client.backup({ known: "", signal: io.interrupted });
-  const manifest = await passedArchive(archive, (bytes) => io.outBytes(bytes)).catch(unusable);
-  io.err(backupLine(manifest));
+  const archive = await client.backup(io.interrupted);
+  const read = await writeFile(file, archive).catch(unusable);
+  await show(io, options.json, { file, ...summary(read) }, () => takenText(read, file));
 }
 
-const totalBytes = ({ files }: BackupManifest): number => files.reduce((sum, file) => sum + file.bytes, 0);
-
-function summary(manifest: BackupManifest): object {
-  const { id, createdAt, version, counts } = manifest;
-  return { id, createdAt, version, counts, bytes: totalBytes(manifest) };
+async function verify(file: string | undefined, { json }: BackupOptions, io: Io): Promise<void> {
+  const { readArchive } = await import("@sluice/collector");
+  const read = await readArchive(file === undefined ? io.stdin : createReadStream(file)).catch(unusable);
+  await show(io, json, summary(read), () => `${backupLine(read)}: all checksums are right\n`);
 }
 
-function damagedSummary({ id, reason }: DamagedManifest): object {
-  return { id, damaged: reason };
+async function writeToStdout(options: BackupOptions, io: Io): Promise<void> {
+  if (options.json) throw new CommandFailure("usage", "--json needs a file: - writes the archive to stdout");
+  const client = await connect(options, io);
+  const archive = await client.backup(io.interrupted);
+  const read = await checkedWhile(archive, (bytes) => io.outBytes(bytes)).catch(unusable);
+  io.err(`${backupLine(read)}\n`);
 }
 
-function takenText({ manifest, copiedBytes, removed }: TakenBackup, path: string): string {
+/** Under another name until it is whole and on the disk. */
+async function writeFile(file: string, archive: AsyncIterable<Uint8Array>): Promise<ReadBackup> {
+  const partial = `${file}${PARTIAL}`;
+  try {
+    const handle = await open(partial, "w", 0o600);
+    const read = await writeInto(handle, archive).finally(() => handle.close());
+    await rename(partial, file);
+    return read;
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+async function writeInto(handle: FileHandle, archive: AsyncIterable<Uint8Array>): Promise<ReadBackup> {
+  const read = await checkedWhile(archive, (bytes) => handle.writeFile(bytes));
+  await handle.sync();
+  return read;
+}
+
+/** Passes an archive on as it comes, and compares it with its checksums. */
+async function checkedWhile(
+  archive: AsyncIterable<Uint8Array>,
+  write: (bytes: Uint8Array) => Promise<void>,
+): Promise<ReadBackup> {
+  const { readArchive } = await import("@sluice/collector");
+  const passing = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const bytes of archive) {
+      await write(bytes);
+      yield bytes;
+    }
+  };
+  return readArchive(passing());
+}
+
+function takenText(read: ReadBackup, file: string): string {
   const key =
-    manifest.secretKey === "included"
+    read.info.secretKey === "included"
       ? "The backup holds the secret key and all messages: keep it as safe as the data folder\n"
       : "The secret key is not in the backup, because it is in the collector's environment: keep a copy of it\n";
-  const pruned =
-    removed.length === 0 ? "" : `removed ${plural(removed.length, "older backup", "older backups")}\n`;
-  const isWhole = copiedBytes >= totalBytes(manifest);
-  const rest = isWhole ? "" : "; earlier backups had the rest";
-  return `${backupLine(manifest)}copied ${bytesText(copiedBytes)} into ${terminalText(path)}${rest}\n${pruned}${key}`;
-}
-
-async function reportVerified(
-  { backups, damaged }: VerifiedFolder,
-  path: string,
-  { json }: BackupOptions,
-  io: Io,
-): Promise<void> {
-  if (backups.length + damaged.length === 0)
-    throw new CommandFailure("notFound", `There are no backups in ${path}`);
-  const shown = [
-    ...backups.map(({ manifest, bad }) => ({ ...summary(manifest), damagedPieces: bad.length })),
-    ...damaged.map(damagedSummary),
-  ];
-  const result = (bad: readonly string[]): string =>
-    bad.length === 0 ? "ok" : `${plural(bad.length, "piece is", "pieces are")} damaged or missing`;
-  await show(io, json, shown, () =>
-    [
-      ...backups.map(({ manifest, bad }) => backupLine(manifest).replace("\n", `: ${result(bad)}\n`)),
-      ...damaged.map(damagedLine),
-    ].join(""),
-  );
-  const lost = backups.filter(({ bad }) => bad.length > 0).length + damaged.length;
-  if (lost > 0)
-    throw new CommandFailure(
-      "partly",
-      `${plural(lost, "backup", "backups")} cannot be restored`,
-      "Check the disk. Make new backups into an empty folder: a damaged piece is not copied again",
-    );
+  return `${backupLine(read)}\nwritten to ${terminalText(file)}, all checksums are right\n${key}`;
 }
