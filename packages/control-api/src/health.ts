@@ -154,6 +154,16 @@ export const ProblemsView = Type.Object({
         "Who sent with an unknown write key since the collector's start, the latest 100 of them, latest first",
     },
   ),
+  refusedJoins: Type.Array(
+    Type.Object({
+      sourceId: Type.String(),
+      messages: Type.Integer({ description: "Identify and alias messages" }),
+    }),
+    {
+      description:
+        "Sources whose messages asked for ids to be joined that were not, since the collector's start. A stored message says in `issues` which join was refused, and why",
+    },
+  ),
   incidents: Type.Array(IncidentView, { description: "Those that are open, newest first" }),
 });
 export type ProblemsView = Shape<typeof ProblemsView>;
@@ -161,7 +171,8 @@ export type ProblemsView = Shape<typeof ProblemsView>;
 export const healthEndpoints = {
   "GET /problems": {
     name: "collector.problems",
-    summary: "Get what is wrong now: storage, disk, refused requests, unknown write keys, and open incidents",
+    summary:
+      "Get what is wrong now: storage, disk, refused requests, unknown write keys, refused joins of ids, and open incidents",
     access: "read",
     answer: { status: 200, description: "The problems", schema: ProblemsView },
   },

@@ -1,3 +1,4 @@
+import type { Audiences } from "@sluice/audiences";
 import { formatTime } from "@sluice/protocol";
 import { ERRORS, type ErrorCode } from "../../errors.js";
 import type { WrongKey, WrongKeys } from "../../ingest/wrong-keys.js";
@@ -13,10 +14,16 @@ export interface ProblemSources {
   readonly activity: Pick<Activity, "read">;
   readonly wrongKeys: Pick<WrongKeys, "read">;
   readonly notifications: Pick<Notifications, "incidents">;
+  readonly audiences: Pick<Audiences, "refusedJoinsBySource">;
 }
 
 /** What is wrong with the collector now, in one answer for all who show it. */
-export function problemsEndpoint({ activity, wrongKeys, notifications }: ProblemSources): Endpoint {
+export function problemsEndpoint({
+  activity,
+  wrongKeys,
+  notifications,
+  audiences,
+}: ProblemSources): Endpoint {
   return endpoint("GET /problems", async ({ token }, { store, readDisk }) => {
     const [{ overMs, refused }, disk, all] = await Promise.all([
       activity.read(),
@@ -31,6 +38,10 @@ export function problemsEndpoint({ activity, wrongKeys, notifications }: Problem
       overMs: Math.round(overMs),
       refusedRequests: refused.map(refusedView),
       wrongKeys: wrongKeys.read().map(wrongKeyView),
+      refusedJoins: [...audiences.refusedJoinsBySource].map(([sourceId, messages]) => ({
+        sourceId,
+        messages,
+      })),
       incidents,
     });
     return { status: 200, body: maskUrls(token, body) };

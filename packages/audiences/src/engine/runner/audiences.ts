@@ -100,6 +100,8 @@ export interface Audiences extends AudienceQuestions {
   engine(): Promise<AudienceEngineView>;
   /** The ids that a message asked to join to its user and that were refused. Empty while the message is not counted. */
   refusedJoins(message: JoiningMessage): Promise<readonly RefusedJoin[]>;
+  /** Messages since the start that asked for ids to be joined that were not, by source. */
+  readonly refusedJoinsBySource: ReadonlyMap<string, number>;
   /** The ids that a deletion of `identity` includes, and what it would find in the profile. */
   identitiesOf(identity: Identity, includeAliases: boolean): ReturnType<AudienceEngine["identitiesOf"]>;
   /** Removes profiles with everything kept and pending for them. Messages read before the call are counted before it. */

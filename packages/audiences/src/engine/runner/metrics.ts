@@ -6,6 +6,8 @@ export interface AudienceMetrics {
   published(messages: number): void;
   /** Counts what a unit of work reports beside its status. */
   count(result: UnitResult): void;
+  /** Messages since the start that asked for ids to be joined that were not, by source. */
+  readonly refusedJoins: ReadonlyMap<string, number>;
 }
 
 export function registerMetrics(metrics: Metrics, progress: Progress): AudienceMetrics {
@@ -14,6 +16,7 @@ export function registerMetrics(metrics: Metrics, progress: Progress): AudienceM
     "sluice_audience_messages_total",
     "Messages made by audiences and computed traits",
   );
+  const refusedBySource = new Map<string, number>();
   const refusedJoins = metrics.counter(
     "sluice_refused_joins_total",
     "Identify and alias messages that asked for ids to be joined that were not, by source",
@@ -25,9 +28,13 @@ export function registerMetrics(metrics: Metrics, progress: Progress): AudienceM
     ["kind"],
   );
   return {
+    refusedJoins: refusedBySource,
     published: (messages) => published.inc([], messages),
     count({ refusedJoins: refused, leftOut }) {
-      for (const [sourceId, messages] of refused) refusedJoins.inc([sourceId], messages);
+      for (const [sourceId, messages] of refused) {
+        refusedBySource.set(sourceId, (refusedBySource.get(sourceId) ?? 0) + messages);
+        refusedJoins.inc([sourceId], messages);
+      }
       if (leftOut.traits > 0) leftOutOfProfiles.inc(["trait"], leftOut.traits);
       if (leftOut.ids > 0) leftOutOfProfiles.inc(["id"], leftOut.ids);
     },

@@ -35,6 +35,7 @@ interface Runner {
   readonly tasks: Tasks;
   readonly pace: Pace;
   readonly loop: AudienceLoop;
+  readonly refusedJoinsBySource: Audiences["refusedJoinsBySource"];
 }
 
 /**
@@ -113,6 +114,7 @@ function assemble(options: AudiencesOptions): Runner {
     tasks,
     pace,
     loop,
+    refusedJoinsBySource: metrics.refusedJoins,
   };
 }
 
@@ -173,6 +175,7 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
     }),
     refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }) =>
       engine.refusedJoins({ type, userId, anonymousId, previousId }, { sourceId, offset }),
+    refusedJoinsBySource: runner.refusedJoinsBySource,
     identitiesOf: (identity, includeAliases) => engine.identitiesOf(identity, includeAliases),
     forget: (users) => enqueue(() => engine.forget(users, clock.now())),
     reset: (clearLog) =>
