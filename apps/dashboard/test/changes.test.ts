@@ -98,7 +98,7 @@ describeInBrowser("changes by users", () => {
   });
 
   test("changes a destination's URL, keeps the secret, and shows an invalid URL at its field", async () => {
-    await page.goto(`${dashboard.url}/destinations/${destinationId}`);
+    await page.goto(`${dashboard.url}/destinations/${destinationId}?tab=settings`);
     const url = page.getByRole("textbox", { name: "URL 1" });
     await url.fill("not a url");
     await page.getByRole("button", { name: "Save" }).click();
@@ -170,7 +170,7 @@ describeInBrowser("changes by users", () => {
   });
 
   test("arrow keys move in a menu; Escape closes it and returns the focus", async () => {
-    await page.goto(`${dashboard.url}/destinations/${destinationId}`);
+    await page.goto(`${dashboard.url}/destinations/${destinationId}?tab=settings`);
     const button = page.getByRole("button", { name: "Rule 1" });
     await button.focus();
     await page.keyboard.press("ArrowDown");
@@ -203,11 +203,11 @@ describeInBrowser("changes by users", () => {
   });
 
   test("the overview shows a disabled destination", async () => {
-    await page.goto(`${dashboard.url}/destinations/${destinationId}`);
+    await page.goto(`${dashboard.url}/destinations/${destinationId}?tab=settings`);
     await page.getByRole("switch", { name: "Enabled" }).click();
     await page.getByRole("switch", { name: "Disabled" }).waitFor();
     await page.goto(`${dashboard.url}/`);
-    await page.locator(".alert", { hasText: "Warehouse: Disabled. It is disabled" }).waitFor();
+    await page.getByRole("row", { name: /^Warehouse Disabled/ }).waitFor();
     await page.getByRole("link", { name: "Warehouse" }).first().click();
     await page.getByRole("switch", { name: "Disabled" }).click();
     await page.getByRole("switch", { name: "Enabled" }).waitFor();

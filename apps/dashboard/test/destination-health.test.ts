@@ -42,12 +42,13 @@ describeInBrowser("destinations that fail", () => {
 
   const overview = async () => {
     await page.goto(dashboard.url);
-    await page.locator(".alert", { hasText: /Orders: Failing\..*401.*secret/ }).waitFor();
-    await page.locator(".alert", { hasText: "Archive: URL disabled." }).waitFor();
-    await page.locator(".alert", { hasText: "Twins: Partly disabled." }).waitFor();
-    // A connection that was lost is an alert too, until it is back.
-    await expect.poll(() => page.locator(".alert").allInnerTexts()).toHaveLength(3);
-    const table = page.getByRole("table", { name: "Destinations, oldest first" });
+    const problems = page.getByRole("table", { name: "Problems, the worst first" });
+    await problems.getByRole("row", { name: /\(401\).*secret.*Orders/ }).waitFor();
+    await problems.getByRole("row", { name: /410 Gone, so nothing is sent.*Archive/ }).waitFor();
+    await problems.getByRole("row", { name: /1 of 2 URLs answered 410 Gone.*Twins/ }).waitFor();
+    // A connection that was lost is an alert, until it is back.
+    await expect.poll(() => page.locator(".alert").count()).toBe(0);
+    const table = page.getByRole("table", { name: "Destinations, the worst first" });
     await table.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
     await table.getByRole("row", { name: /^Archive URL disabled Its URL answered 410 Gone/ }).waitFor();
     await table.getByRole("row", { name: /^Warehouse Delivering/ }).waitFor();
@@ -62,15 +63,22 @@ describeInBrowser("destinations that fail", () => {
     await page.goto(`${dashboard.url}/destinations`);
     await page.getByRole("row", { name: /^Orders Failing .*401/ }).waitFor();
     await page.goto(`${dashboard.url}/destinations/${ids.get("Orders")}`);
-    await page.getByText(/This destination: Failing, began .*401.*secret/).waitFor();
-    await page.getByRole("link", { name: "Failed deliveries" }).click();
+    await page.getByText(/Failing, began .*401.*secret/).waitFor();
+    await page.getByRole("link", { name: "what failed" }).click();
     // Not the causes above the list, such as "410 Gone".
     await page.getByRole("link", { name: / one$/ }).waitFor();
+    // The alert leads to the setting that cures it.
+    await page.getByRole("link", { name: "Change the secret" }).click();
+    await expect
+      .poll(() =>
+        page.evaluate(() => document.activeElement?.closest("[data-setting]")?.getAttribute("data-setting")),
+      )
+      .toBe("sharedSecret");
   }, 90_000);
 
   test("the API refuses a retry and a replay that cannot succeed, and the page says what to do", async () => {
-    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);
-    await page.getByRole("button", { name: "Retry" }).click();
+    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}?tab=failures`);
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
     const refusal = page.getByText(/Nothing can be sent to Archive: all its URLs .*Save its webhooks again/);
     await refusal.waitFor();
     expect(await page.getByText("Retrying now").count()).toBe(0);
@@ -91,7 +99,7 @@ describeInBrowser("destinations that fail", () => {
   }, 60_000);
 
   test("a button enables a URL that answered 410", async () => {
-    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}`);
+    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}?tab=settings`);
     await page.getByText("Disabled until saved:").waitFor();
     dashboard.receiver.answer("/gone", 200);
     await page.getByRole("button", { name: "Enable again" }).click();

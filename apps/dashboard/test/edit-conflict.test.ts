@@ -104,7 +104,7 @@ describeInBrowser("a form about a resource that someone else changes", () => {
       enabled: true,
     });
     const destination = () => dashboard.api<DestinationView>("GET", `/destinations/${made.id}`);
-    await page.goto(`${dashboard.url}/destinations/${made.id}`);
+    await page.goto(`${dashboard.url}/destinations/${made.id}?tab=settings`);
     const settings = page.getByRole("region", { name: "Settings" });
     const url = settings.getByRole("textbox", { name: "URL 1" });
     await url.fill(`${dashboard.receiver.url}/mine`);

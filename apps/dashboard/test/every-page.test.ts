@@ -78,6 +78,7 @@ describeInBrowser("every page", () => {
     ["live", () => "/live"],
     ["message", () => "/messages/m2"],
     ["deliveries", () => "/deliveries"],
+    ["warnings", () => "/warnings"],
     ["sources", () => "/sources"],
     ["source", () => `/sources/${dashboard.sourceId}`],
     ["events of a source", () => `/sources/${dashboard.sourceId}/events`],
@@ -85,6 +86,8 @@ describeInBrowser("every page", () => {
     ["connect", () => "/catalog/webhooks"],
     ["destinations", () => "/destinations"],
     ["destination", () => `/destinations/${ids.webhook}`],
+    ["failures of a destination", () => `/destinations/${ids.webhook}?tab=failures`],
+    ["settings of a destination", () => `/destinations/${ids.webhook}?tab=settings`],
     ["audiences", () => "/audiences"],
     ["audience", () => `/audiences/${ids.audience}`],
     ["new audience", () => "/audiences/new"],
@@ -180,7 +183,7 @@ describeInBrowser("every page", () => {
         await page.getByRole("button", { name: "New computed trait" }).first().click();
       },
       async () => {
-        await page.goto(`${dashboard.url}/destinations/${ids.webhook}`);
+        await page.goto(`${dashboard.url}/destinations/${ids.webhook}?tab=settings`);
         await page.getByRole("button", { name: "New rule" }).click();
         await page.getByRole("button", { name: "Condition" }).click();
       },
@@ -271,6 +274,7 @@ function cutOff(page: Page): Promise<readonly string[]> {
       const text = select.selectedOptions[0]?.text ?? "";
       const style = getComputedStyle(select);
       if (context === null) return ["no canvas"];
+      if (!select.checkVisibility()) return [];
       context.font = style.font;
       const room =
         select.clientWidth - Number.parseFloat(style.paddingLeft) - Number.parseFloat(style.paddingRight);

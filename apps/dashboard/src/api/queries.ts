@@ -3,7 +3,6 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useApi } from "./api-context.js";
 import { setCollectorClock } from "./collector-clock.js";
 import type { ControlApi } from "./control-api.js";
-import { readTotals } from "./metrics.js";
 
 /** Queries that several pages use. The first part of a key is the resource, so that changes can invalidate it. */
 
@@ -58,15 +57,10 @@ export function useDestinationRates(id: string, span: RateSpan) {
   });
 }
 
-/** Counts since the collector started. */
-export function useTotals() {
+/** What is wrong with storage, disk and ingestion, and the open incidents. */
+export function useProblems() {
   const api = useApi();
-  return useQuery({
-    queryKey: ["totals"],
-    queryFn: async () => readTotals(await api.metrics()),
-    refetchInterval: FAST_MS,
-    structuralSharing: false,
-  });
+  return useQuery({ queryKey: ["problems"], queryFn: () => api.problems(), refetchInterval: 2 * FAST_MS });
 }
 
 export function useSources() {

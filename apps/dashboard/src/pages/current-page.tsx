@@ -26,6 +26,7 @@ import { SettingsPage } from "./settings/settings-page.js";
 import { EventsPage } from "./sources/events-page.js";
 import { SourcePage } from "./sources/source-page.js";
 import { SourcesPage } from "./sources/sources-page.js";
+import { WarningsPage } from "./warnings/warnings-page.js";
 
 type Params = Readonly<Record<string, string>>;
 
@@ -35,6 +36,7 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/live", () => <LivePage />],
   ["/messages/:id", ({ id = "" }) => <MessagePage key={id} messageId={id} />],
   ["/deliveries", () => <DeliveriesPage />],
+  ["/warnings", () => <WarningsPage />],
   ["/sources", () => <SourcesPage />],
   ["/sources/:id", ({ id = "" }) => <SourcePage key={id} id={id} />],
   ["/sources/:id/events", ({ id = "" }) => <EventsPage key={id} sourceId={id} />],

@@ -7,13 +7,17 @@ export const addresses = {
   deliveries: (
     query: { destination?: string; state?: string; error?: string; since?: string; cause?: string } = {},
   ) => withQuery("/deliveries", query),
+  warnings: () => "/warnings",
   sources: () => "/sources",
   source: (id: string) => `/sources/${encodeURIComponent(id)}`,
   sourceEvents: (id: string) => `/sources/${encodeURIComponent(id)}/events`,
   catalog: () => "/catalog",
   connect: (type: string) => `/catalog/${encodeURIComponent(type)}`,
   destinations: () => "/destinations",
-  destination: (id: string) => `/destinations/${encodeURIComponent(id)}`,
+  destination: (
+    id: string,
+    query: { tab?: "activity" | "failures" | "settings" | string; field?: string; test?: "now" } = {},
+  ) => withQuery(`/destinations/${encodeURIComponent(id)}`, query),
   audiences: () => "/audiences",
   newAudience: () => "/audiences/new",
   audience: (id: string) => `/audiences/${encodeURIComponent(id)}`,

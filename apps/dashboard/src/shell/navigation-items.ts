@@ -42,6 +42,13 @@ export const NAVIGATION: readonly NavigationGroup[] = [
         key: "d",
         words: "failed retry replay",
       },
+      {
+        label: "Warnings",
+        href: addresses.warnings(),
+        icon: "alert",
+        key: "w",
+        words: "refused rejected requests wrong key disk joins problems",
+      },
     ],
   },
   {

@@ -142,7 +142,7 @@ function useConnect(input: DestinationInput) {
     mutationFn: () => api.destinations.create(input),
     onSuccess: async ({ id, enabled }) => {
       await queries.invalidateQueries({ queryKey: ["destinations"] });
-      navigate(`${addresses.destination(id)}${enabled ? "?test=now" : ""}`);
+      navigate(addresses.destination(id, enabled ? { test: "now" } : {}));
     },
   });
 }

@@ -1,22 +1,27 @@
-import type { DeliveryGroupView } from "@sluice/control-api";
+import type { DeliveryGroupView, OperationView } from "@sluice/control-api";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
+import { Button } from "../../ui/controls/button.js";
 import { Count } from "../../ui/data/count.js";
-import { Table } from "../../ui/data/table.js";
+import { type Column, Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Card } from "../../ui/layout/page.js";
+import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "./attempts/attempt-details.js";
+import { isRunning } from "./operation-words.js";
+import { useCancelOperation, useRecentOperations, useStartOperation } from "./use-operations.js";
 
-export function useDeliveryGroups() {
+/** Of all destinations, or of one. */
+export function useDeliveryGroups(destinationId?: string) {
   const api = useApi();
   return useQuery({
-    queryKey: ["delivery-groups"],
-    queryFn: () => api.deliveryGroups.list({ limit: 100 }),
+    queryKey: ["delivery-groups", destinationId],
+    queryFn: () => api.deliveryGroups.list({ limit: 100, destinationId }),
     refetchInterval: 5_000,
     placeholderData: keepPreviousData,
   });
@@ -31,10 +36,24 @@ export function isChosen({ destinationId, cause }: DeliveryGroupView, chosen: Ch
   return destinationId === chosen.destination && cause === chosen.cause;
 }
 
-/** What fails, by destination and cause. A group leads to its messages. */
-export function GroupsCard({ chosen }: { chosen: Chosen }) {
-  const groups = useDeliveryGroups();
+const NOTHING: Chosen = { destination: "", cause: "" };
+
+/** What fails, by destination and cause. A group leads to its messages, and can be retried whole. */
+export function GroupsCard({
+  chosen = NOTHING,
+  destinationId,
+}: {
+  chosen?: Chosen;
+  /** Of one destination only. */
+  destinationId?: string;
+}) {
+  const groups = useDeliveryGroups(destinationId);
   const names = useNames();
+  const start = useStartOperation();
+  const destination: Column<DeliveryGroupView> = {
+    head: "Destination",
+    cell: (group) => names.destination(group.destinationId),
+  };
   if (groups.isError) return <Failure error={groups.error} onRetry={() => void groups.refetch()} />;
   const { items = [], isExact = true } = groups.data ?? {};
   if (items.length === 0) return null;
@@ -62,14 +81,70 @@ export function GroupsCard({ chosen }: { chosen: Chosen }) {
               </Link>
             ),
           },
-          { head: "Destination", cell: ({ destinationId }) => names.destination(destinationId) },
+          ...(destinationId === undefined ? [destination] : []),
           { head: "Failed", align: "end", cell: ({ failed }) => <Count value={failed} /> },
           { head: "Pending", align: "end", cell: ({ pending }) => <Count value={pending} /> },
           { head: "First seen", align: "end", cell: ({ firstSeenAt }) => <Time at={firstSeenAt} /> },
           { head: "Last seen", align: "end", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          {
+            head: "Actions",
+            align: "end",
+            cell: (group) => <RetryGroup group={group} isExact={isExact} start={start} />,
+          },
         ]}
       />
+      {start.isError && <Failure error={start.error} />}
     </Card>
+  );
+}
+
+/** Retries a whole group. While that runs: how far it is, and a button that stops it. */
+function RetryGroup({
+  group: { destinationId, cause, title, failed, pending },
+  isExact,
+  start,
+}: {
+  group: DeliveryGroupView;
+  isExact: boolean;
+  start: ReturnType<typeof useStartOperation>;
+}) {
+  const running = useRecentOperations().data?.find(
+    (one) => isRunning(one) && one.filter?.destinationId === destinationId && one.filter.cause === cause,
+  );
+  if (running !== undefined) return <GroupProgress operation={running} title={title} />;
+  return (
+    <Button
+      size="small"
+      icon="replay"
+      disabled={start.isPending}
+      onClick={() => start.mutate({ kind: "retry", filter: { destinationId, cause } })}
+    >
+      Retry all{isExact && ` ${count(failed + pending)}`}
+    </Button>
+  );
+}
+
+function GroupProgress({
+  operation: { id, done, total },
+  title,
+}: {
+  operation: OperationView;
+  title: string;
+}) {
+  const cancel = useCancelOperation();
+  return (
+    <span className="group-progress">
+      <progress
+        className="progress"
+        aria-label={`Retry of ${title}`}
+        max={Math.max(1, total)}
+        value={done}
+        title={`${count(done)} of ${count(total)}`}
+      />
+      <Button size="small" busy={cancel.isPending} onClick={() => cancel.mutate(id)}>
+        Stop
+      </Button>
+    </span>
   );
 }
 

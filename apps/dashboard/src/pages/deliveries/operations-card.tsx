@@ -20,8 +20,8 @@ const STATES: Readonly<Record<OperationView["state"], readonly [label: string, t
   failed: ["Failed", "bad"],
 };
 
-/** Bulk operations at work, with progress, and those that ended recently, with their results. */
-export function OperationsCard() {
+/** Bulk operations at work, with progress, and those that ended recently, with their results; of all destinations, or of one. */
+export function OperationsCard({ destinationId }: { destinationId?: string }) {
   const operations = useRecentOperations().data ?? [];
   const queries = useQueryClient();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
@@ -31,7 +31,10 @@ export function OperationsCard() {
     for (const queryKey of [["delivery-groups"], ["deliveries"]])
       void queries.invalidateQueries({ queryKey });
   }, [done, queries]);
-  const shown = operations.filter(({ id }) => !hidden.has(id));
+  const shown = operations.filter(
+    ({ id, filter }) =>
+      !hidden.has(id) && (destinationId === undefined || filter?.destinationId === destinationId),
+  );
   if (shown.length === 0) return null;
   return (
     <Card title="Operations" note="Running or finished in the last 10 minutes, newest first" flush>
@@ -60,7 +63,7 @@ function OperationRow({ operation, onHide }: { operation: OperationView; onHide:
         <strong className="grow">{title}</strong>
         {isRunning(operation) ? (
           <Button size="small" busy={cancel.isPending} onClick={() => cancel.mutate(id)}>
-            Cancel
+            Stop
           </Button>
         ) : (
           <Button size="small" look="quiet" onClick={onHide}>

@@ -1,24 +1,21 @@
 import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
+import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { HEALTH_KEY, useCatalog, useDestinationStatus, useTotals } from "../../api/queries.js";
+import { useCatalog, useDestinationStatus } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
-import { Switch } from "../../ui/controls/field.js";
 import { Badge } from "../../ui/data/badge.js";
-import { Stat } from "../../ui/data/stat.js";
-import { Time } from "../../ui/data/time.js";
-import { useNotify } from "../../ui/feedback/notice.js";
 import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
-import { backlogNote } from "../../words/backlog.js";
-import { healthWords, needsAttention } from "../../words/health.js";
-import { count } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
+import { Tabs } from "../../ui/layout/tabs.js";
+import { GroupsCard } from "../deliveries/groups-card.js";
 import { RecentDeliveries } from "../deliveries/recent-deliveries.js";
+import { RecoverCard } from "../deliveries/recover-card.js";
+import { EnabledSwitch } from "./enabled-switch.js";
 import { FilterRules } from "./filters/filter-rules.js";
-import { DestinationCharts } from "./health/destination-charts.js";
+import { DestinationActivity } from "./health/destination-activity.js";
 import { DestinationHealth } from "./health/destination-health.js";
 import { HealthAlert } from "./health/health-alert.js";
 import { SettingsCard } from "./settings/settings-card.js";
@@ -54,9 +51,14 @@ export function DestinationPage({ id }: { id: string }) {
   );
 }
 
-function DestinationBody({ destination, entry }: { destination: DestinationView; entry: CatalogEntryView }) {
+interface Found {
+  readonly destination: DestinationView;
+  readonly entry: CatalogEntryView;
+}
+
+function DestinationBody({ destination, entry }: Found) {
   const query = useAddressQuery();
-  const api = useApi();
+  const [, navigate] = useLocation();
   const { id, name } = destination;
   const status = useDestinationStatus(id).data;
   return (
@@ -72,11 +74,47 @@ function DestinationBody({ destination, entry }: { destination: DestinationView;
       actions={<EnabledSwitch destination={destination} />}
     >
       {status && <HealthAlert destination={destination} status={status} />}
-      <Status id={id} />
-      <DestinationCharts key={id} id={id} />
       <TestSend id={id} startNow={query.get("test") === "now"} />
+      <div>
+        <Tabs
+          label="About this destination"
+          prefix="about"
+          selected={query.get("tab") ?? "activity"}
+          onSelect={(tab) => navigate(addresses.destination(id, { tab }), { replace: true })}
+          tabs={[
+            { id: "activity", label: "Activity", content: <DestinationActivity key={id} id={id} /> },
+            { id: "failures", label: "Failures", content: <Failures destination={destination} /> },
+            {
+              id: "settings",
+              label: "Settings",
+              keeps: true,
+              content: (
+                <Settings destination={destination} entry={entry} field={query.get("field") ?? undefined} />
+              ),
+            },
+          ]}
+        />
+      </div>
+    </Page>
+  );
+}
+
+function Failures({ destination: { id } }: { destination: DestinationView }) {
+  return (
+    <div className="sections">
+      <GroupsCard destinationId={id} />
+      <RecoverCard destinationId={id} />
       <RecentDeliveries destinationId={id} />
-      <SettingsCard destination={destination} entry={entry} />
+    </div>
+  );
+}
+
+function Settings({ destination, entry, field }: Found & { field: string | undefined }) {
+  const api = useApi();
+  const { id, name } = destination;
+  return (
+    <div className="sections">
+      <SettingsCard destination={destination} entry={entry} field={field} />
       <FilterRules destination={destination} />
       <DeleteCard
         text="Deletes the destination with its backlog, attempts and delivery states. The messages stay stored. To keep the backlog, disable the destination instead."
@@ -85,61 +123,6 @@ function DestinationBody({ destination, entry }: { destination: DestinationView;
         remove={() => api.destinations.delete(id)}
         resource="destinations"
         then={addresses.destinations()}
-      />
-    </Page>
-  );
-}
-
-function EnabledSwitch({ destination }: { destination: DestinationView }) {
-  const api = useApi();
-  const queries = useQueryClient();
-  const notify = useNotify();
-  const change = useMutation({
-    mutationFn: (enabled: boolean) =>
-      api.destinations.patch(destination.id, { enabled, version: destination.version }),
-    onSuccess: ({ enabled }) =>
-      notify(enabled ? "Enabled: sending the backlog" : "Disabled: new messages are skipped"),
-    onSettled: () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: ["destinations"] }),
-        queries.invalidateQueries({ queryKey: HEALTH_KEY }),
-      ]),
-  });
-  return (
-    <Switch
-      label={destination.enabled ? "Enabled" : "Disabled"}
-      checked={destination.enabled}
-      disabled={change.isPending}
-      onChange={(enabled) => change.mutate(enabled)}
-    />
-  );
-}
-
-function Status({ id }: { id: string }) {
-  const { data } = useDestinationStatus(id);
-  const totals = useTotals().data;
-  const countOf = (state: string) => totals && count(totals.deliveries.get(id)?.get(state) ?? 0);
-  return (
-    <div className="stats">
-      <Stat label="Backlog" value={data && count(data.waiting)} note={data && `now: ${backlogNote(data)}`} />
-      <Stat label="Delivered" value={countOf("delivered")} note="since the collector started" />
-      <Stat label="Failed" value={countOf("failed")} note="since the collector started" />
-      <Stat
-        label="State"
-        value={data && healthWords(data.health).label}
-        note={
-          data && (
-            <>
-              {/* The alert above says what is wrong. */}
-              {!needsAttention(data.health) && visibleText(data.reason, 160)}
-              {data.since && (
-                <>
-                  began <Time at={data.since} />
-                </>
-              )}
-            </>
-          )
-        }
       />
     </div>
   );

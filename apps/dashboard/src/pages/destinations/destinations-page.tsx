@@ -1,23 +1,27 @@
-import { useActivity, useDestinations, useNames } from "../../api/queries.js";
+import type { DestinationView } from "@sluice/control-api";
+import { useState } from "react";
+import { useDestinations, useHealth, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
-import { LastAt } from "../../ui/data/time.js";
+import { TextField } from "../../ui/controls/field.js";
 import { ListCard } from "../../ui/layout/list-card.js";
 import { Page } from "../../ui/layout/page.js";
-import { rateText, successText } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
-import { DestinationTable } from "./destination-table.js";
+import { DestinationTable, worstFirst } from "./destination-table.js";
 import { NoDestinations } from "./no-destinations.js";
+
+/** Lists with fewer destinations need no filter. */
+const FILTERED_FROM = 8;
 
 export function DestinationsPage() {
   const destinations = useDestinations();
-  const names = useNames();
-  const activity = useActivity().data;
-  const activityOf = (id: string) => activity?.destinations.find(({ destinationId }) => destinationId === id);
+  // Rows must not change their places when their states arrive.
+  const isOrdered = !useHealth().isPending;
   return (
     <Page
       title="Destinations"
-      lead="Where messages are sent. Each destination has its own queue, so one that is down does not delay the others. Rate and success are of the last hour; a failed attempt that is retried counts as failed."
+      lead="The worst first. Rate and success are of the last hour; a failed attempt that is retried counts as failed."
+      wide
       actions={
         <ButtonLink
           look={destinations.data?.length === 0 ? "plain" : "primary"}
@@ -28,53 +32,71 @@ export function DestinationsPage() {
         </ButtonLink>
       }
     >
-      <ListCard query={destinations} empty={<NoDestinations />}>
-        {(items) => (
-          <DestinationTable
-            destinations={items}
-            more={[
-              { head: "URL", wide: true, cell: (one) => <FirstUrl settings={one.settings} /> },
-              {
-                head: "Sources",
-                wide: true,
-                cell: (one) => one.sourceIds.map(names.source).join(", ") || "None",
-              },
-              {
-                head: "Rate",
-                align: "end",
-                cell: ({ id }) => rateText(activityOf(id)?.delivered, activity?.overMs),
-              },
-              {
-                head: "Success",
-                align: "end",
-                cell: ({ id }) => (activity === undefined ? "…" : successText(activityOf(id))),
-              },
-              {
-                head: "Last delivery",
-                align: "end",
-                cell: ({ id }) =>
-                  activity === undefined ? "…" : <LastAt at={activityOf(id)?.lastDeliveryAt} />,
-              },
-            ]}
-          />
-        )}
+      <ListCard
+        query={isOrdered ? destinations : { ...destinations, data: undefined }}
+        empty={<NoDestinations />}
+      >
+        {(items) => <FilteredTable destinations={items} />}
       </ListCard>
     </Page>
   );
 }
 
-/** The first URL, and how many more there are; a dash for types without URLs. */
-function FirstUrl({ settings }: { settings: object }) {
+function FilteredTable({ destinations }: { destinations: readonly DestinationView[] }) {
+  const statuses = useHealth().data?.destinations ?? [];
+  const names = useNames();
+  const [text, setText] = useState("");
+  const sourcesOf = ({ sourceIds }: DestinationView) => sourceIds.map(names.source).join(", ") || "None";
+  const found = destinations.filter((one) =>
+    [one.name, one.type, sourcesOf(one), ...urlsOf(one)].some((field) =>
+      field.toLowerCase().includes(text.trim().toLowerCase()),
+    ),
+  );
+  return (
+    <>
+      {destinations.length >= FILTERED_FROM && (
+        <div className="list-tools">
+          <TextField
+            label="Name, URL or source contains"
+            hideLabel
+            type="search"
+            placeholder="Name, URL or source contains"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <p className="small faint list-order" role="status">
+            {found.length} of {destinations.length}
+          </p>
+        </div>
+      )}
+      <DestinationTable
+        destinations={worstFirst(found, statuses)}
+        more={[
+          { head: "URL", wide: true, cell: (one) => <FirstUrl urls={urlsOf(one)} /> },
+          ...(new Set(destinations.map(sourcesOf)).size > 1
+            ? [{ head: "Sources", wide: true, cell: sourcesOf }]
+            : []),
+        ]}
+      />
+    </>
+  );
+}
+
+function urlsOf({ settings }: DestinationView): readonly string[] {
   const { webhooks } = settings as { readonly webhooks?: unknown };
-  const urls = (Array.isArray(webhooks) ? webhooks : []).flatMap((one: { readonly url?: unknown } | null) =>
+  return (Array.isArray(webhooks) ? webhooks : []).flatMap((one: { readonly url?: unknown } | null) =>
     typeof one?.url === "string" ? [one.url] : [],
   );
+}
+
+/** The first URL, and how many more there are; a dash for types without URLs. */
+function FirstUrl({ urls }: { urls: readonly string[] }) {
   const [first, ...others] = urls;
   if (first === undefined) return <>–</>;
   return (
     <span className="mono small" title={urls.map((url) => visibleText(url)).join("\n")}>
-      {visibleText(first.replace(/^https?:\/\//, ""), 36)}
-      {others.length > 0 && ` and ${others.length} more`}
+      {others.length > 0 && `${urls.length}: `}
+      {visibleText(first.replace(/^https?:\/\//, ""), 200)}
     </span>
   );
 }

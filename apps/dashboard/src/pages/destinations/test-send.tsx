@@ -49,14 +49,12 @@ export function TestSend({
       }
     >
       <div role="status">
-        {test.isPending ? (
+        {!test.isPending && !test.isError && !last.data ? null : test.isPending ? (
           <p className="soft">Waiting for the response, up to five seconds.</p>
         ) : test.isError ? (
           <Failure error={test.error} />
-        ) : last.data ? (
-          <Sent sent={last.data} />
         ) : (
-          <p className="soft">{last.isPending ? "…" : "No test sent yet."}</p>
+          last.data && <Sent sent={last.data} />
         )}
       </div>
     </Card>

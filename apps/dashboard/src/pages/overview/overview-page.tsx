@@ -1,30 +1,29 @@
-import type { DestinationView, SourceView } from "@sluice/control-api";
+import type { DestinationView, RateSpan, SourceView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
-import { Link } from "wouter";
+import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import type { Totals } from "../../api/metrics.js";
-import { useDestinations, useHealth, useInfo, useSources, useTotals } from "../../api/queries.js";
+import { useDestinations, useHealth, useInfo, useProblems, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
-import { Count } from "../../ui/data/count.js";
-import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
-import { count } from "../../words/numbers.js";
-import { DestinationTable } from "../destinations/destination-table.js";
+import { counted } from "../../words/numbers.js";
+import { DestinationTable, worstFirst } from "../destinations/destination-table.js";
 import { NoDestinations } from "../destinations/no-destinations.js";
+import { SpanChoice } from "../rates/rate-chart.js";
+import { firstSpan } from "../rates/spans.js";
 import { FirstMessage } from "../sources/snippets/first-message.js";
-import { Alerts } from "./alerts.js";
-import { Rates } from "./rates.js";
+import { ProblemList } from "./problem-list.js";
+import { problemsOf } from "./problems.js";
+import { RateCharts, Tiles } from "./rates.js";
 
 export function OverviewPage() {
   const info = useInfo();
   const sources = useSources();
   const destinations = useDestinations();
   const health = useHealth();
+  const problems = useProblems();
   const anyMessage = useAnyMessage();
   if (anyMessage.isError || sources.isError) {
     return (
@@ -33,29 +32,25 @@ export function OverviewPage() {
       </Page>
     );
   }
-  // Wait for everything: alerts above the charts would move those down later.
-  const isLoading = [anyMessage, sources, destinations, info, health].some((query) => query.isPending);
-  if (anyMessage.data === false && !isLoading) return <NoMessages sources={sources.data ?? []} />;
-  return (
-    <Page title="Overview" lead={info.data && <CountedSince startedAt={info.data.startedAt} />}>
-      {isLoading ? (
+  // Wait for everything: problems above the charts would move those down later.
+  const isLoading = [anyMessage, sources, destinations, info, health, problems].some((one) => one.isPending);
+  if (isLoading)
+    return (
+      <Page title="Overview">
         <Card>
           <Skeleton lines={6} />
         </Card>
-      ) : (
-        <RatesAndDestinations
-          startedAtMs={Date.parse(info.data?.startedAt ?? "")}
-          alerts={
-            <Alerts
-              destinations={destinations.data ?? []}
-              statuses={health.data?.destinations ?? []}
-              storage={info.data?.storage}
-            />
-          }
-        />
-      )}
-    </Page>
-  );
+      </Page>
+    );
+  const found = problemsOf(problems.data, destinations.data ?? [], health.data?.destinations ?? []);
+  if (anyMessage.data === false)
+    return (
+      <Page title="Overview" lead="No messages yet. Send the first one.">
+        <ProblemList problems={found} />
+        <NoMessages sources={sources.data ?? []} />
+      </Page>
+    );
+  return <Loaded startedAt={info.data?.startedAt} problems={found} destinations={destinations.data ?? []} />;
 }
 
 /** Whether the collector has any message. Asks until the first one arrives. */
@@ -68,80 +63,60 @@ function useAnyMessage() {
   });
 }
 
-function CountedSince({ startedAt }: { startedAt: string }) {
+function NoMessages({ sources }: { sources: readonly SourceView[] }) {
   return (
-    <>
-      Counts since the collector started, <Time at={startedAt} />.
-    </>
+    <Card>
+      <FirstMessage sources={sources} />
+    </Card>
   );
 }
 
-function NoMessages({ sources }: { sources: readonly SourceView[] }) {
+function Loaded({
+  startedAt = "",
+  problems,
+  destinations,
+}: {
+  startedAt: string | undefined;
+  problems: ReturnType<typeof problemsOf>;
+  destinations: readonly DestinationView[];
+}) {
+  const [span, setSpan] = useState<RateSpan>(() => firstSpan(Date.parse(startedAt), Date.now()));
   return (
-    <Page title="Overview" lead="No messages yet. Send the first one.">
-      <Card>
-        <FirstMessage sources={sources} />
-      </Card>
+    <Page title="Overview" actions={<SpanChoice span={span} onSpan={setSpan} />}>
+      <Tiles span={span} />
+      <ProblemList problems={problems} />
+      <RateCharts span={span} />
+      <WorstDestinations destinations={destinations} />
     </Page>
   );
 }
 
-function RatesAndDestinations({ startedAtMs, alerts }: { startedAtMs: number; alerts: ReactNode }) {
-  const totals = useTotals().data;
-  return (
-    <>
-      <Rates totals={totals} startedAtMs={startedAtMs} alerts={alerts} />
-      <Card
-        title="Destinations"
-        note="Oldest first. Backlog: messages still to be sent. The other columns count since the collector started"
-        flush
-        actions={
-          <ButtonLink size="small" icon="plus" href={addresses.catalog()}>
-            New destination
-          </ButtonLink>
-        }
-      >
-        <QueryView query={useDestinations()}>
-          {(items) =>
-            items.length === 0 ? (
-              <NoDestinations />
-            ) : (
-              <DestinationCounts destinations={items} totals={totals} />
-            )
-          }
-        </QueryView>
-      </Card>
-    </>
-  );
-}
+/** Destinations that are shown. All of them are on their own page. */
+const SHOWN = 8;
 
-function DestinationCounts({
-  destinations,
-  totals,
-}: {
-  destinations: readonly DestinationView[];
-  totals: Totals | undefined;
-}) {
-  const countOf = (id: string, state: string) => totals && (totals.deliveries.get(id)?.get(state) ?? 0);
+function WorstDestinations({ destinations }: { destinations: readonly DestinationView[] }) {
+  const statuses = useHealth().data?.destinations ?? [];
   return (
-    <DestinationTable
-      destinations={destinations}
-      more={[
-        { head: "Delivered", align: "end", cell: (one) => <Count value={countOf(one.id, "delivered")} /> },
-        { head: "Filtered", align: "end", cell: (one) => <Count value={countOf(one.id, "filtered")} /> },
-        {
-          head: "Failed",
-          align: "end",
-          cell: (one) => <FailedCount destinationId={one.id} failed={countOf(one.id, "failed")} />,
-        },
-      ]}
-    />
-  );
-}
-
-function FailedCount({ destinationId, failed }: { destinationId: string; failed: number | undefined }) {
-  if (failed === undefined || failed === 0) return <Count value={failed} />;
-  return (
-    <Link href={addresses.deliveries({ destination: destinationId, state: "failed" })}>{count(failed)}</Link>
+    <Card
+      title="Destinations"
+      note="The worst first. Rate and success are of the last hour"
+      flush
+      actions={
+        <ButtonLink
+          size="small"
+          href={destinations.length === 0 ? addresses.catalog() : addresses.destinations()}
+        >
+          {destinations.length === 0
+            ? "Open the catalog"
+            : `All ${counted(destinations.length, "destination")}`}
+        </ButtonLink>
+      }
+    >
+      {destinations.length === 0 ? (
+        <NoDestinations />
+      ) : (
+        <DestinationTable destinations={worstFirst(destinations, statuses).slice(0, SHOWN)} />
+      )}
+    </Card>
   );
 }

@@ -12,21 +12,23 @@ export interface Column<T> {
   readonly wide?: boolean;
 }
 
-/** A table. On narrow screens each row is a card, labelled with the column heads. */
+/** A table. On narrow screens each row is a card, labelled with the column heads. `oneLine`: elsewhere, long texts are cut off. */
 export function Table<T>({
   label,
   columns,
   items,
   keyOf,
+  oneLine = false,
 }: {
   label: string;
   columns: readonly Column<T>[];
   items: readonly T[];
   keyOf: (item: T) => string;
+  oneLine?: boolean;
 }) {
   return (
     <div className="table-box">
-      <table className="table" aria-label={label}>
+      <table className={oneLine ? "table table-one-line" : "table"} aria-label={label}>
         <thead>
           <tr>
             {columns.map((column) => (

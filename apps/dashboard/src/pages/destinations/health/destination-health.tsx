@@ -42,11 +42,11 @@ export function HealthBadge({
 export function HealthNote({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined || !needsAttention(data.health)) return null;
-  // The reason without the advice that follows it.
-  const note = data.reason.split(". ")[0] ?? "";
+  // The failure itself, without the advice that follows it.
+  const note = (data.health === "backing_off" ? (data.lastError ?? data.reason) : data.reason).split(". ")[0];
   return (
-    <span className="small soft state-note">
-      {visibleText(note, 90)}
+    <span className="small soft" title={visibleText(data.reason, 500)}>
+      {visibleText(note ?? "", 90)}
       {data.since && (
         <>
           {" "}

@@ -19,13 +19,13 @@ export function HealthAlert({
   status: DestinationStatusView;
 }) {
   const { health, disabledUrls = [] } = status;
-  const name = "This destination";
   if (health === "disabled")
     return (
       <Alert tone="quiet" icon="pause">
         <p>
-          {name} is disabled: messages of its sources are skipped.
-          {status.retries > 0 && ` ${counted(status.retries, "earlier message")} in the backlog.`}
+          This destination is disabled: messages of its sources are skipped.
+          {status.waiting > 0 &&
+            ` ${counted(status.waiting, "earlier message")} wait and are sent once you enable it.`}
         </p>
       </Alert>
     );
@@ -34,12 +34,12 @@ export function HealthAlert({
     <>
       {health !== "url_disabled" && health !== "partly_disabled" && needsAttention(health) && (
         <Alert tone={tone}>
-          <Attention destination={destination} status={status} name={name} />
+          <Attention destination={destination} status={status} />
         </Alert>
       )}
       {disabledUrls.length > 0 && (
         <Alert tone={healthWords(health === "url_disabled" ? health : "partly_disabled").tone}>
-          <UrlDisabled destination={destination} status={status} name={name} />
+          <UrlDisabled destination={destination} status={status} />
         </Alert>
       )}
     </>
@@ -58,23 +58,22 @@ function Alert({ tone, icon = "alert", children }: { tone: Tone; icon?: IconName
 interface AlertParts {
   readonly destination: DestinationView;
   readonly status: DestinationStatusView;
-  readonly name: ReactNode;
 }
 
-function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name }: AlertParts) {
+function UrlDisabled({ destination, status: { health, disabledUrls = [] } }: AlertParts) {
   const urls = <span className="mono">{disabledUrls.map((url) => visibleText(url, 200)).join(", ")}</span>;
   const isOne = disabledUrls.length === 1;
   return (
     <div className="row-apart grow">
       {health === "url_disabled" ? (
         <p className="grow">
-          {name} answered 410 Gone, so {isOne ? "its URL is" : "its URLs are"} <strong>disabled</strong> and
-          nothing is sent to {urls}. When the receiver works again, enable {isOne ? "it" : "them"} and replay
-          the failed messages. <FailedLink id={destination.id} />
+          This destination answered 410 Gone, so {isOne ? "its URL is" : "its URLs are"}{" "}
+          <strong>disabled</strong> and nothing is sent to {urls}. When the receiver works again, enable{" "}
+          {isOne ? "it" : "them"}, then retry <FailedLink id={destination.id} />.
         </p>
       ) : (
         <p className="grow">
-          {isOne ? "A URL" : "Some URLs"} of {name} answered 410 Gone and {isOne ? "is" : "are"}{" "}
+          {isOne ? "A URL" : "Some URLs"} of this destination answered 410 Gone and {isOne ? "is" : "are"}{" "}
           <strong>disabled</strong>: {urls}. Messages are sent to the other URLs only.
         </p>
       )}
@@ -84,11 +83,12 @@ function UrlDisabled({ destination, status: { health, disabledUrls = [] }, name 
 }
 
 /** What is wrong, since when, and what to do. */
-function Attention({ destination, status, name }: AlertParts) {
+function Attention({ destination, status }: AlertParts) {
   const { health, reason, since, nextAttemptAt, retries, waiting } = status;
+  const cure = cureOf(status);
   return (
     <p>
-      {name}: <strong>{healthWords(health).label}</strong>
+      <strong>{healthWords(health).label}</strong>
       {since && (
         <>
           , began <Time at={since} />
@@ -107,7 +107,15 @@ function Attention({ destination, status, name }: AlertParts) {
         <>
           {retries > 0 &&
             ` ${counted(retries, "message")} will be retried for up to ${duration(destination.retryForMs)}.`}{" "}
-          Once it is fixed, send a test, then replay the failed messages. <FailedLink id={destination.id} />
+          Once it is fixed, send a test, then retry <FailedLink id={destination.id} />.
+        </>
+      )}
+      {cure && (
+        <>
+          {" "}
+          <Link href={addresses.destination(destination.id, { tab: "settings", field: cure.field })}>
+            {cure.label}
+          </Link>
         </>
       )}
     </p>
@@ -115,5 +123,14 @@ function Attention({ destination, status, name }: AlertParts) {
 }
 
 function FailedLink({ id }: { id: string }) {
-  return <Link href={addresses.deliveries({ destination: id, state: "failed" })}>Failed deliveries</Link>;
+  return <Link href={addresses.destination(id, { tab: "failures" })}>what failed</Link>;
+}
+
+/** The setting that a failure is about. */
+function cureOf({ lastError = "" }: DestinationStatusView) {
+  if (/\((401|403)\)|signing secret/.test(lastError))
+    return { field: "sharedSecret", label: "Change the secret" } as const;
+  if (/\((3\d\d|404|405|501)\)|the URL|host name/i.test(lastError))
+    return { field: "webhooks", label: "Change the URL" } as const;
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
 import { RETRY_WINDOW } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { FormEvent } from "react";
+import { type FormEvent, useEffect, useRef } from "react";
 import { useApi } from "../../../api/api-context.js";
 import { useSources } from "../../../api/queries.js";
 import { durationDraft, durationMs } from "../../../forms/duration/duration-draft.js";
@@ -42,9 +42,12 @@ const EDITED = {
 export function SettingsCard({
   destination,
   entry,
+  field,
 }: {
   destination: DestinationView;
   entry: CatalogEntryView;
+  /** The setting to begin with: its name in the API. */
+  field: string | undefined;
 }) {
   const api = useApi();
   const queries = useQueryClient();
@@ -68,13 +71,23 @@ export function SettingsCard({
     onSettled: () => queries.invalidateQueries({ queryKey: ["destinations"] }),
   });
   const issues = issuesOf(save.error);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (field === undefined) return;
+    // The tab with the form is shown after this render.
+    const frame = requestAnimationFrame(() => {
+      const part = form.current?.querySelector(`[data-setting="${CSS.escape(field)}"]`);
+      part?.querySelector<HTMLElement>("input, button")?.focus();
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [field]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate(version);
   };
   return (
     <Card title="Settings" note={catalogWords(destination.type).lead}>
-      <form className="stack-wide" onSubmit={submit} noValidate>
+      <form ref={form} className="stack-wide" onSubmit={submit} noValidate>
         <SettingsForm
           schema={entry.settingsSchema}
           draft={draft.settings}

@@ -33,19 +33,23 @@ export function SettingsForm({
   return (
     <div className="stack">
       {names.has("webhooks") && (
-        <WebhookFields
-          webhooks={draft.webhooks}
-          issues={issues}
-          onChange={(webhooks) => onChange({ ...draft, webhooks })}
-        />
+        <div data-setting="webhooks">
+          <WebhookFields
+            webhooks={draft.webhooks}
+            issues={issues}
+            onChange={(webhooks) => onChange({ ...draft, webhooks })}
+          />
+        </div>
       )}
       {names.has("sharedSecret") && (
-        <SecretField
-          draft={draft.secret}
-          hasSecret={hasSecret}
-          error={issueAt(issues, "sharedSecret")}
-          onChange={(secret) => onChange({ ...draft, secret })}
-        />
+        <div data-setting="sharedSecret">
+          <SecretField
+            draft={draft.secret}
+            hasSecret={hasSecret}
+            error={issueAt(issues, "sharedSecret")}
+            onChange={(secret) => onChange({ ...draft, secret })}
+          />
+        </div>
       )}
       {others.length > 0 &&
         (names.has("webhooks") ? (
