@@ -268,7 +268,7 @@ describeInBrowser("changes by users", () => {
     await field.fill("plan:pro");
     await page.getByText("`plan` is not a field.").waitFor();
     await field.fill("user:42");
-    await page.getByRole("option", { name: /Signed Up\s+42/ }).click();
+    await page.getByRole("option", { name: /Signed Up.*\s42/ }).click();
     await page.getByRole("button", { name: "Copy as" }).click();
     await page.getByRole("menuitem", { name: "curl" }).click();
     await page.getByText("Copied as curl").waitFor();

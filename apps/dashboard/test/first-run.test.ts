@@ -37,8 +37,14 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     const curl = await page.getByRole("region", { name: "curl snippet" }).innerText();
     expect(curl).toContain(`-u ${dashboard.writeKey}:`);
     const body = /-d '(.*)'$/s.exec(curl)?.[1] ?? "";
+
+    // A button sends a test event, and the page then offers to connect a webhook.
+    await page.getByRole("button", { name: "Send a test event" }).click();
+    await page.getByText("No destinations yet").waitFor();
+    await page.getByRole("link", { name: "Connect a webhook" }).waitFor();
     await page.goto(`${dashboard.url}/live`);
     await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByRole("option", { name: /Test Event.*sentFrom: "?dashboard/ }).waitFor();
     await dashboard.send({ type: "track", messageId: "first", ...(JSON.parse(body) as object) });
     const row = page.getByRole("option", { name: /Signed Up/ });
     await row.waitFor();
@@ -87,6 +93,6 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     expect(receiver.received.at(-1)?.headers["x-message-id"]).toBe("bad");
     await page.goto(`${dashboard.url}/messages/bad`);
     await timeline.getByText("Delivered", { exact: true }).waitFor();
-    await timeline.getByText("replay").first().waitFor();
+    await timeline.getByText("started by hand").first().waitFor();
   }, 60_000);
 });

@@ -92,12 +92,7 @@ test("the palette finds pages, resources and actions, and offers searches", () =
     { name: "Warehouse", href: "/destinations/d", icon: "destinations", kind: "Destination" },
   ] as const;
   const labels = (text: string) => commandsFor(text, things).map((command) => command.label);
-  expect(labels("ware")).toEqual([
-    "Warehouse",
-    "Search messages for ware",
-    "Open message ware",
-    "Open profile of user ware",
-  ]);
+  expect(labels("ware")).toEqual(["Warehouse", "Search messages for ware"]);
   expect(labels("dead letter type:track")).toEqual(["Search messages for dead letter type:track"]);
   expect(labels("gdpr")[0]).toBe("Deletions");
   expect(labels("")).toContain("Overview");

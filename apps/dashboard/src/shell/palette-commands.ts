@@ -56,9 +56,13 @@ const SHOWN_MATCHES = 12;
 
 /**
  * The commands for a text, best match first: the same name, then names that begin with it, then names with a word that begins with
- * it, then names that contain it, then other words. Among equals, pages come before actions, and both before things with a name.
+ * it, then names that contain it, then other words. What has the text as its id, `byId`, comes before all. Among equals, pages come before actions, and both before things with a name.
  */
-export function commandsFor(text: string, things: readonly NamedThing[]): readonly PaletteCommand[] {
+export function commandsFor(
+  text: string,
+  things: readonly NamedThing[],
+  byId: readonly PaletteCommand[] = [],
+): readonly PaletteCommand[] {
   const wanted = text.trim().toLowerCase();
   const places = NAVIGATION_ITEMS.map(({ label, icon, href, key, words }): Candidate => {
     const does = { kind: "go", href } as const;
@@ -75,7 +79,11 @@ export function commandsFor(text: string, things: readonly NamedThing[]): readon
     ...ranked(wanted, [...places, ...actions]),
     ...ranked(wanted, named).slice(0, SHOWN_MATCHES),
   ];
-  return [...found.sort((a, b) => a.rank - b.rank).map(({ command }) => command), ...searches(text.trim())];
+  return [
+    ...byId,
+    ...found.sort((a, b) => a.rank - b.rank).map(({ command }) => command),
+    ...searchFor(text.trim()),
+  ];
 }
 
 /** The candidates that match, with their ranks, best first; equals stay in their order. */
@@ -104,33 +112,9 @@ export function matchRank(wanted: string, name: string, words: string): number |
   return parts.every((part) => all.includes(part)) ? 4 : undefined;
 }
 
-/** Searches for the text: as a filter, and one word also as a message id or user id. */
-function searches(text: string): PaletteCommand[] {
+/** Searches messages for the text. */
+function searchFor(text: string): PaletteCommand[] {
   if (text === "") return [];
-  const isOneWord = !/[\s:"]/.test(text);
-  const all: PaletteCommand[] = [
-    {
-      id: "search",
-      label: `Search messages for ${text}`,
-      icon: "search",
-      does: { kind: "go", href: addresses.live(text) },
-    },
-  ];
-  if (isOneWord) {
-    all.push(
-      {
-        id: "message",
-        label: `Open message ${text}`,
-        icon: "file",
-        does: { kind: "go", href: addresses.message(text) },
-      },
-      {
-        id: "profile",
-        label: `Open profile of user ${text}`,
-        icon: "profile",
-        does: { kind: "go", href: addresses.profile(text) },
-      },
-    );
-  }
-  return all;
+  const does = { kind: "go", href: addresses.live(text) } as const;
+  return [{ id: "search", label: `Search messages for ${text}`, icon: "search", does }];
 }

@@ -5,6 +5,7 @@ import { useAudiences, useDestinations, useSources } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
 import { Icon } from "../ui/icon.js";
 import { commandsFor, type NamedThing, type PaletteCommand } from "./palette-commands.js";
+import { useFoundById } from "./use-found-by-id.js";
 
 interface PaletteProps {
   readonly onClose: () => void;
@@ -33,7 +34,7 @@ function PaletteBody({ onClose, onTheme, onSignOut }: PaletteProps) {
   const id = useId();
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
-  const found = commandsFor(text, useNamedThings());
+  const found = commandsFor(text, useNamedThings(), useFoundById(text));
   const run = (command: PaletteCommand) => {
     onClose();
     if (command.does.kind === "go") navigate(command.does.href);

@@ -26,6 +26,11 @@ export function messageTitle(message: JsonObject): string {
   }
 }
 
+/** What the message says beside its title: its first properties. */
+export function messageDetails(message: JsonObject): string {
+  return message.type === "identify" ? "" : traitsLine(message.properties ?? message.traits);
+}
+
 /** The user that the message is about. */
 export function messageUser(message: JsonObject): string {
   return text(message.userId) || text(message.anonymousId);

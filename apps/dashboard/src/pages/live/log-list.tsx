@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useRef } from "react";
+import { useNames } from "../../api/queries.js";
 import { NARROW, useMedia } from "../../ui/use-media.js";
 import type { LogEntry } from "./live-log.js";
 import { LogRow } from "./log-row.js";
@@ -24,6 +25,7 @@ export function LogList(props: LogListProps) {
   const { log } = view;
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
+  const names = useNames();
   const rowHeight = useMedia(NARROW) ? 62 : 38;
   const rows = useRows(view, box, rowHeight);
   const { stopRestoring, onScrolled } = useLogPosition({
@@ -74,6 +76,7 @@ export function LogList(props: LogListProps) {
                 item={item}
                 isSelected={entry.key === selected}
                 total={log.size}
+                nameOf={names.destination}
                 onSelect={onSelect}
                 onOpen={onOpen}
               />

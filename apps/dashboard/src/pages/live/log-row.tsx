@@ -1,9 +1,10 @@
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { KindTag } from "../../ui/data/badge.js";
 import { Icon } from "../../ui/icon.js";
-import { messageTitle, messageUser } from "../../words/messages.js";
-import { overallStateOf } from "../../words/overall-state.js";
+import { messageDetails, messageTitle, messageUser } from "../../words/messages.js";
+import { type OverallState, overallStateOf } from "../../words/overall-state.js";
 import { clockTime, exactTime } from "../../words/times.js";
+import { visibleText } from "../../words/visible-text.js";
 import type { LogEntry } from "./live-log.js";
 
 /** One row of the list, at its position in the scrolled content. */
@@ -13,6 +14,7 @@ export function LogRow({
   item,
   isSelected,
   total,
+  nameOf,
   onSelect,
   onOpen,
 }: {
@@ -21,6 +23,8 @@ export function LogRow({
   item: VirtualItem;
   isSelected: boolean;
   total: number;
+  /** The name of a destination. */
+  nameOf: (destinationId: string) => string;
   onSelect: (entry: LogEntry) => void;
   onOpen: (entry: LogEntry) => void;
 }) {
@@ -38,16 +42,13 @@ export function LogRow({
       onClick={() => onSelect(entry)}
       onDoubleClick={() => onOpen(entry)}
     >
-      <RowContent entry={entry} />
+      <RowContent entry={entry} nameOf={nameOf} />
     </div>
   );
 }
 
-function RowContent({ entry }: { entry: LogEntry }) {
-  const state =
-    entry.kind === "rejected"
-      ? ({ label: "Rejected", tone: "bad" } as const)
-      : overallStateOf(entry.outcomes);
+function RowContent({ entry, nameOf }: { entry: LogEntry; nameOf: (destinationId: string) => string }) {
+  const state = verdictOf(entry, nameOf);
   return (
     <>
       <time className="log-time number" dateTime={entry.receivedAt} title={exactTime(entry.receivedAt)}>
@@ -55,10 +56,11 @@ function RowContent({ entry }: { entry: LogEntry }) {
       </time>
       <KindTag kind={String(entry.message.type ?? "?")} />
       <span className="log-title">{messageTitle(entry.message)}</span>
+      <span className="log-details">{messageDetails(entry.message)}</span>
       <span className="log-user mono">{messageUser(entry.message)}</span>
       <span className={`log-verdict tone-${state.tone}`}>
         <span className="dot" aria-hidden="true" />
-        {state.label}
+        <span title={state.more}>{state.label}</span>
         {entry.kind === "accepted" && entry.violations !== undefined && (
           <span title="Violates the tracking plan">
             <Icon name="alert" size={14} />
@@ -68,4 +70,19 @@ function RowContent({ entry }: { entry: LogEntry }) {
       </span>
     </>
   );
+}
+
+/** What became of a message. Of failures, where: `Failed: CRM sync +3`. */
+function verdictOf(
+  entry: LogEntry,
+  nameOf: (destinationId: string) => string,
+): OverallState & { readonly more?: string } {
+  if (entry.kind === "rejected")
+    return { label: `Rejected: ${entry.issues[0]?.code ?? "not valid"}`, tone: "bad" };
+  const names = entry.outcomes
+    .filter(({ state }) => state === "failed")
+    .map(({ destinationId }) => visibleText(nameOf(destinationId), 60));
+  if (names.length === 0) return overallStateOf(entry.outcomes);
+  const others = names.length > 1 ? ` +${names.length - 1}` : "";
+  return { label: `Failed: ${names[0]}${others}`, tone: "bad", more: names.join("\n") };
 }

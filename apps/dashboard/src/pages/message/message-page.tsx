@@ -199,7 +199,7 @@ function MessageActions({ view }: { view: StoredMessageView }) {
     <>
       {failed.length > 0 && (
         <Button icon="replay" busy={retry.isPending} onClick={() => retry.mutate(failed.map(({ id }) => id))}>
-          Retry now
+          Retry {failed.length > 1 ? `all ${failed.length}` : "now"}
         </Button>
       )}
       <CopyAs message={view.message} sourceId={view.sourceId} />

@@ -1,16 +1,20 @@
 import type { AttemptView, MessageView, RequestBodyView } from "@sluice/control-api";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
+import { Button } from "../../ui/controls/button.js";
 import { StateBadge } from "../../ui/data/badge.js";
 import { DueTime } from "../../ui/data/time.js";
+import { Failure } from "../../ui/feedback/failure.js";
+import { Icon } from "../../ui/icon.js";
 import { counted } from "../../words/numbers.js";
 import { STATES, type Tone } from "../../words/states.js";
 import { clockTime, exactTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "../deliveries/attempts/attempt-details.js";
 import { attemptTone } from "../deliveries/attempts/attempt-tone.js";
+import { useRetry } from "../deliveries/use-retry.js";
 import { SourceLink } from "../sources/source-link.js";
 import { IssueList } from "./issue-list.js";
 import { type DestinationTimeline, type Moment, timelineOf } from "./timeline.js";
@@ -26,7 +30,7 @@ export function Timeline({ view }: { view: MessageView }) {
         ))}
       </ol>
       {destinations.map((one) => (
-        <DestinationSteps key={one.outcome.id} {...one} />
+        <DestinationRow key={one.outcome.id} timeline={one} isUnfolded={destinations.length <= UNFOLDED} />
       ))}
     </>
   );
@@ -34,44 +38,73 @@ export function Timeline({ view }: { view: MessageView }) {
 
 /** Attempts before the last ones, which are folded. */
 const SHOWN_ATTEMPTS = 3;
+/** Of more destinations than this, the attempts are folded. */
+const UNFOLDED = 2;
 
-/** One destination: its state, then its attempts, oldest first. Of many, the last ones are shown. */
-function DestinationSteps({ destinationId, attempts, outcome, endedAt }: DestinationTimeline) {
+/** One destination in one row: its state, why, and a retry. On demand its attempts, oldest first; of many, the last ones. */
+function DestinationRow({
+  timeline: { destinationId, attempts, outcome, endedAt },
+  isUnfolded,
+}: {
+  timeline: DestinationTimeline;
+  isUnfolded: boolean;
+}) {
+  const [isOpen, setOpen] = useState(isUnfolded);
+  const retry = useRetry();
+  const name = useNames().destination(destinationId);
   const earlier = attempts.slice(0, Math.max(0, attempts.length - SHOWN_ATTEMPTS));
-  const names = useNames();
-  const name = names.destination(destinationId);
+  const { state, at, reason } = outcome;
   return (
     <section className="destination-timeline" aria-label={name}>
-      <h3 className="row">
-        <Link href={addresses.destination(destinationId)}>{name}</Link>
-        <StateBadge state={outcome.state} />
-      </h3>
-      <ol className="timeline" aria-label={`${name}, oldest first`}>
-        {earlier.length > 0 && (
-          <Step tone="quiet" title={counted(earlier.length, "earlier attempt")}>
-            <details className="more">
-              <summary>Show</summary>
-              <ol className="timeline">
-                {earlier.map((attempt) => (
-                  <AttemptStep
-                    key={`${attempt.at} ${attempt.url}`}
-                    attempt={attempt}
-                    requestBody={outcome.requestBody}
-                  />
-                ))}
-              </ol>
-            </details>
-          </Step>
+      <div className="destination-row">
+        <h3>
+          <Link href={addresses.destination(destinationId)} title={name}>
+            {visibleText(name)}
+          </Link>
+        </h3>
+        <StateBadge state={state} />
+        <span className="small soft destination-reason" title={visibleText(reason, 500)}>
+          {visibleText(reason, 300)}
+        </span>
+        {at !== undefined && (state === "failed" || state === "pending") && (
+          <Button
+            size="small"
+            icon="replay"
+            busy={retry.isPending}
+            aria-label={`Retry ${visibleText(name)}`}
+            onClick={() => retry.mutate([outcome.id])}
+          >
+            Retry
+          </Button>
         )}
-        {attempts.slice(earlier.length).map((attempt) => (
-          <AttemptStep
-            key={`${attempt.at} ${attempt.url}`}
-            attempt={attempt}
-            requestBody={outcome.requestBody}
-          />
-        ))}
-        <OutcomeStep outcome={outcome} endedAt={endedAt} />
-      </ol>
+        <button
+          type="button"
+          className="text-button small"
+          aria-expanded={isOpen}
+          aria-label={`${counted(attempts.length, "attempt")}: ${visibleText(name)}`}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {counted(attempts.length, "attempt")}
+          <Icon name={isOpen ? "up" : "down"} size={12} />
+        </button>
+      </div>
+      {retry.isError && <Failure error={retry.error} />}
+      {isOpen && (
+        <ol className="timeline" aria-label={`${name}, oldest first`}>
+          {earlier.length > 0 && (
+            <Step tone="quiet" title={counted(earlier.length, "earlier attempt")}>
+              <details className="more">
+                <summary>Show</summary>
+                <ol className="timeline">
+                  <AttemptSteps attempts={earlier} requestBody={outcome.requestBody} />
+                </ol>
+              </details>
+            </Step>
+          )}
+          <AttemptSteps attempts={attempts.slice(earlier.length)} requestBody={outcome.requestBody} />
+          <OutcomeStep outcome={outcome} endedAt={endedAt} />
+        </ol>
+      )}
     </section>
   );
 }
@@ -116,23 +149,24 @@ function From({ sourceId }: { sourceId: string }) {
   );
 }
 
-function AttemptStep({
-  attempt,
+function AttemptSteps({
+  attempts,
   requestBody,
 }: {
-  attempt: AttemptView;
+  attempts: readonly AttemptView[];
   requestBody: RequestBodyView | undefined;
 }) {
-  return (
+  return attempts.map((attempt) => (
     <Step
+      key={`${attempt.at} ${attempt.url}`}
       tone={attemptTone(attempt)}
       at={attempt.at}
       title={`Attempt ${attempt.attempt}`}
-      note={attempt.replay && "replay"}
+      note={attempt.replay && "started by hand"}
     >
       <AttemptDetails attempt={attempt} requestBody={requestBody} />
     </Step>
-  );
+  ));
 }
 
 function OutcomeStep({

@@ -33,8 +33,14 @@ function Trend({ values }: { values: readonly number[] }) {
     return `${x.toFixed(1)},${(1 + (1 - value / most) * (HEIGHT - 2)).toFixed(1)}`;
   });
   return (
-    <svg className="trend" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true" focusable="false">
-      <polyline points={points.join(" ")} />
+    <svg
+      className="trend"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <polyline vectorEffect="non-scaling-stroke" points={points.join(" ")} />
     </svg>
   );
 }
