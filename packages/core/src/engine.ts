@@ -409,7 +409,8 @@ class PipelineEngine implements Engine {
     cancel();
     this.#warnOfLosses();
     await closeTransport(transport, platform.clock);
-    return result;
+    // The last word of the client, so it has the calls too that were never queued.
+    return { ...result, refused: this.stats().refused };
   }
 
   /** Keeps the process alive until `work` has ended. */

@@ -11,6 +11,18 @@ describe("close()", () => {
     expect([clock.pending, holds()]).toEqual([0, 0]);
   });
 
+  it("counts what was refused since the start, as stats() does; flush() counts what was queued", async () => {
+    const { engine, track, runDue } = testEngine({}, { script: [200, 200] });
+    for (let call = 0; call < 3; call++) engine.take("track", { event: "without a user" });
+    track(1);
+    const flushed = engine.flush();
+    await runDue();
+    expect(await flushed).toEqual({ delivered: 1, failed: 0, refused: 0 });
+    track(1);
+    expect(await engine.close(30_000)).toEqual({ delivered: 1, failed: 0, refused: 3 });
+    expect(engine.stats().refused).toBe(3);
+  });
+
   it("refuses every call from the moment it is called", async () => {
     const { engine, track, transport, runDue, errors } = testEngine();
     track(1);

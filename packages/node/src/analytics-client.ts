@@ -124,7 +124,7 @@ export abstract class AnalyticsClient<Plan extends TrackingPlan = NoPlan> {
    * one and has the same result.
    *
    * @param options.timeoutMs After this many milliseconds, messages that are left are given up and reported to `onError`. Default: 60_000.
-   * @returns How the messages ended that were queued or in flight at the call.
+   * @returns How the messages ended that were queued or in flight at the call, and what was refused since the client was created.
    */
   readonly close = async (options?: { timeoutMs?: number | undefined }): Promise<FlushResult> => {
     const result = await this.#engine.close(durationOf(options) ?? NODE_DEFAULTS.closeTimeoutMs);

@@ -81,7 +81,10 @@ export interface FlushResult {
   readonly delivered: number;
   /** Given up. `onError` was called. */
   readonly failed: number;
-  /** Refused individually by the collector. `onError` was called. Without calls that were refused at once: their receipt said so. */
+  /**
+   * Refused individually by the collector. `onError` was called. Without calls that were refused at once: their receipt said so. Of
+   * `close()`: everything that was refused since the client was created, calls included, as in `stats()`.
+   */
   readonly refused: number;
   /** Kept on disk, to be sent later. Present if a spool is configured. */
   readonly spooled?: number;
