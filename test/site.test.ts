@@ -7,6 +7,7 @@ import { extname, join, posix } from "node:path";
 import { promisify } from "node:util";
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { violations } from "../apps/dashboard/test/accessibility.js";
 
 const ROOT = join(import.meta.dirname, "..");
 const SITE = join(ROOT, "site");
@@ -164,6 +165,35 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)("the website of do
       await page.waitForURL((address) => !address.pathname.endsWith("/guide/sdk.html"));
       await page.waitForSelector(".vp-doc h1");
       expect(problems).toEqual([]);
+      await page.close();
+    }, 60_000);
+
+    test.each([
+      { width: 1_280, colorScheme: "light" },
+      { width: 1_280, colorScheme: "dark" },
+      { width: 390, colorScheme: "light" },
+    ] as const)(
+      "axe finds no violations: $width px, $colorScheme",
+      async ({ width, colorScheme }) => {
+        const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
+        for (const one of ["", "guide/sdk.html", "guide/from-segment.html", "reference/endpoints.html"]) {
+          await page.goto(`${url}/${one}`);
+          await page.waitForSelector("h1");
+          expect(await violations(page), one).toEqual([]);
+        }
+        await page.close();
+      },
+      60_000,
+    );
+
+    test("a section of the sidebar opens and closes with the keyboard", async () => {
+      const page = await browser.newPage();
+      await page.goto(`${url}/guide/sdk.html`);
+      const section = page.locator('.VPSidebarItem > .item[role="button"]').first();
+      const before = await section.getAttribute("aria-expanded");
+      await section.focus();
+      await page.keyboard.press("Enter");
+      await expect.poll(() => section.getAttribute("aria-expanded")).not.toBe(before);
       await page.close();
     }, 60_000);
 

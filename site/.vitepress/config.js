@@ -7,6 +7,21 @@ import { linkPages, REWRITES } from "./pages.js";
 
 const isHome = (relativePath) => relativePath === "index.md";
 
+/** VitePress nests the arrow of a section, a button, in the section's heading, which is a button too and does the same. */
+function sidebarOfSingleButtons() {
+  const arrow = /(class="caret")\s+role="button"\s+aria-label="toggle section"([\s\S]*?)\s+tabindex="0"/;
+  return {
+    name: "sidebar-of-single-buttons",
+    enforce: "pre",
+    transform(code, id) {
+      if (!id.endsWith("/VPSidebarItem.vue")) return;
+      if (!arrow.test(code)) throw new Error("VPSidebarItem.vue has another arrow than this plugin knows");
+      const single = code.replace(arrow, '$1 aria-hidden="true"$2');
+      return single.replace(':role="itemRole"', ':role="itemRole" :aria-expanded="itemRole && !collapsed"');
+    },
+  };
+}
+
 export default defineConfig({
   title: "Sluice",
   description: "An event collection kit for TypeScript: SDK, collector, signed webhooks.",
@@ -24,6 +39,7 @@ export default defineConfig({
   markdown,
   // The pages are links, whose imports are found from here.
   vite: {
+    plugins: [sidebarOfSingleButtons()],
     resolve: {
       preserveSymlinks: true,
       // The original names a host for icons.
