@@ -65,6 +65,22 @@ describeOnRuntimes("processes", () => {
     expectMessages(5);
   });
 
+  it("delivers the messages of the recipe for Vercel as a bundle", async () => {
+    const output = "vercel-bundle.mjs";
+    await BUNDLERS.esbuild({
+      application: app,
+      source: "vercel-node.mjs",
+      output,
+      target: "node",
+      format: "esm",
+      banner: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    });
+    const env = { SLUICE_URL: collector.url, SLUICE_WRITE_KEY: "key" };
+    const { stdout, stderr } = await app.run("Node.js 22", output, env);
+    expect([stdout.trim(), stderr]).toEqual(["5 invocations", ""]);
+    expectMessages(5);
+  });
+
   it.each(["Node.js 20", "Node.js 22"] as const)(
     "leaves what another process is sending from the spool alone until that one is killed on %s",
     async (runtime) => {

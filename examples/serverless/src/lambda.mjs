@@ -1,4 +1,4 @@
-// A function for AWS Lambda: `esbuild src/lambda.mjs --bundle --platform=node --format=esm --outfile=index.mjs`.
+// A function for AWS Lambda: `esbuild src/lambda.mjs --bundle --platform=node --outfile=index.js`.
 // Set SLUICE_WRITE_KEY and SLUICE_URL in the function's environment.
 import { Analytics } from "@sluice/node";
 
