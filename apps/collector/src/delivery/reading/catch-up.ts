@@ -40,7 +40,10 @@ export async function catchUp(
     if (missed.length === BATCH) await put();
   }
   await put();
-  await store.config.delete(DOCUMENT_KINDS.catchUp, `${destinationId}/${sourceId}`);
+  const id = `${destinationId}/${sourceId}`;
+  const document = await store.config.get<CatchUpDocument>(DOCUMENT_KINDS.catchUp, id);
+  // The source may have been connected anew meanwhile.
+  if (document?.value.since === since) await store.config.delete(DOCUMENT_KINDS.catchUp, id);
   return hasMissed;
 }
 

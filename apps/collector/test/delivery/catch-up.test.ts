@@ -1,0 +1,29 @@
+import { BEFORE_FIRST, DOCUMENT_KINDS, openMemoryStore } from "@sluice/event-log";
+import { batchOf } from "@sluice/event-log/testing";
+import { manualClock } from "@sluice/resilience/testing";
+import { expect, test } from "vitest";
+import { catchUp } from "../../src/delivery/reading/catch-up.js";
+import { sharedReader } from "../../src/delivery/reading/shared-reader.js";
+
+test("a source that is connected anew while it is caught up with is caught up with again after a crash", async () => {
+  const clock = manualClock();
+  const store = openMemoryStore({ clock });
+  await store.consumers.open("dst", BEFORE_FIRST);
+  await store.log.append(batchOf([{ messageId: "m1" }]));
+  const connection = { destinationId: "dst", sourceId: "src_1" };
+  const document = { ...connection, since: BEFORE_FIRST };
+  const again = { ...connection, since: store.log.head() };
+  const put = (value: typeof document) => store.config.put(DOCUMENT_KINDS.catchUp, "dst/src_1", value);
+  const left = async () => (await store.config.list(DOCUMENT_KINDS.catchUp)).map(({ value }) => value);
+  await put(document);
+  const { requeue } = store.consumers;
+  store.consumers.requeue = async (...args) => {
+    await requeue.apply(store.consumers, args);
+    await put(again);
+  };
+  const deps = { store, clock, reader: sharedReader(store.log) };
+  expect(await catchUp(deps, document, store.log.head())).toBe(true);
+  expect(await left()).toEqual([again]);
+  await catchUp(deps, again, store.log.head());
+  expect(await left()).toEqual([]);
+});
