@@ -104,7 +104,8 @@ export class Consumer {
   readonly #retryFeed: RetryFeed;
   readonly #users: PerUserQueue;
   readonly #gate: DestinationGate;
-  readonly #listener: RoundListener;
+  /** Of the rounds of the present destination. */
+  #listener: RoundListener;
   readonly #timer: WakeTimer;
   readonly #storeRetry: StoreRetry;
   readonly #inFlight = new InFlight();
@@ -253,6 +254,7 @@ export class Consumer {
     this.#gate.reset(destination?.flow.perSecond, nowMs);
     // New settings may have fixed a URL.
     this.#triedUrls.clear();
+    this.#listener = this.#newListener();
     // Or the whole destination: one waiting message shows whether it works.
     if (destination !== undefined && this.#tried.last.kind === "failed") this.#recovery = release(nowMs);
     this.#pump();
@@ -460,17 +462,19 @@ export class Consumer {
 
   #start(work: Work): void {
     const { clock } = this.#options;
-    const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, this.#listener);
+    const listener = this.#listener;
+    const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, listener);
     const message = outgoing(work, this.#formatTime);
     if (message === undefined || this.#state.kind !== "running") {
-      this.#conclude(work, round, { kind: "failed", reason: "this kind of message goes to no destination" });
+      const reason = "this kind of message goes to no destination";
+      this.#conclude(work, round, { kind: "failed", reason }, listener);
       return;
     }
     const bytes = work.heldBytes;
     this.#inFlight.enter(bytes);
     if (work.retry !== undefined) this.#retriesInFlight.enter(0);
     this.#state.destination.deliver(message, round, (outcome) => {
-      if (outcome.kind !== "aborted") this.#conclude(work, round, outcome);
+      if (outcome.kind !== "aborted") this.#conclude(work, round, outcome, listener);
       if (work.retry !== undefined) this.#retriesInFlight.leave(0);
       this.#leave(bytes);
     });
@@ -482,10 +486,11 @@ export class Consumer {
   }
 
   /** Records what a round's outcome means for its message. */
-  #conclude(work: Work, round: MessageRound, outcome: Outcome): void {
+  #conclude(work: Work, round: MessageRound, outcome: Outcome, listener: RoundListener): void {
     const { clock } = this.#options;
     const nowMs = clock.monotonic();
-    this.#observe(outcome, round, nowMs);
+    // A round with earlier settings says nothing about the present ones.
+    if (listener === this.#listener) this.#observe(outcome, round, nowMs);
     const { number: rounds, firstAttemptAtMs, waiting } = round;
     const decision = decide(
       outcome,
@@ -541,12 +546,15 @@ export class Consumer {
   }
 
   #newListener(): RoundListener {
-    return {
+    const listener: RoundListener = {
       settler: this.#settler,
       trace: (work) => roundTrace(work, this.#options.destinationId, this.#options.tracing),
       gone: this.#options.onGone,
-      attempted: (url, error) => this.#attempted(url, error),
+      attempted: (url, error) => {
+        if (listener === this.#listener) this.#attempted(url, error);
+      },
     };
+    return listener;
   }
 
   #attempted(url: string, error: string | undefined): void {

@@ -195,7 +195,10 @@ export class DestinationDelivery {
     }
     try {
       const consumer = await this.#openConsumer(routing);
-      if (this.#isClosed) return;
+      if (this.#isClosed) {
+        await consumer.close(0);
+        return;
+      }
       // The document may have changed meanwhile.
       consumer.route(this.#routing() ?? routing);
       this.#setState({ kind: "opening", consumer, failure: undefined });
@@ -226,7 +229,7 @@ export class DestinationDelivery {
     const opening: State = { kind: "opening", consumer, failure: this.#failure };
     this.#setState(opening);
     try {
-      const destination = await this.#openDestination(consumer, this.#document);
+      const destination = await this.#openDestination(consumer, opening);
       if (this.#state !== opening) {
         await destination?.close();
         return;
@@ -245,14 +248,12 @@ export class DestinationDelivery {
     }
   }
 
-  async #openDestination(
-    consumer: Consumer,
-    { type, settings }: DestinationDocument,
-  ): Promise<Destination | undefined> {
+  async #openDestination(consumer: Consumer, opening: State): Promise<Destination | undefined> {
+    const { type, settings } = this.#document;
     const destination = await this.#stage.catalog.get(type)?.open(settings);
     if (destination === undefined) return undefined;
     try {
-      await this.#setOrder(consumer, destination.flow.order);
+      await this.#setOrder(consumer, destination.flow.order, opening);
       return destination;
     } catch (error) {
       await destination.close();
@@ -260,9 +261,13 @@ export class DestinationDelivery {
     }
   }
 
-  /** Resolves when the waiting retries whose users' order counts from now on are known. Nothing may start before. */
-  #setOrder(consumer: Consumer, order: Order): Promise<void> {
+  /**
+   * Resolves when the waiting retries whose users' order counts from now on are known. Nothing may start before. An opening that a newer
+   * one replaced changes nothing.
+   */
+  #setOrder(consumer: Consumer, order: Order, opening: State): Promise<void> {
     return this.#inOrder(async () => {
+      if (this.#state !== opening) return;
       const isKnown =
         this.#restoredOrder === order || (this.#restoredOrder !== undefined && order === "none");
       consumer.setOrder(order);

@@ -7,13 +7,22 @@ import {
   createDestination,
   removeDestination,
 } from "../../src/delivery/control/connections.js";
+import type { Order } from "../../src/delivery/ordering/restore-order.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
-import type { Destination, DestinationType } from "../../src/destinations/destination.js";
+import type { Destination, DestinationType, RoundOutcome } from "../../src/destinations/destination.js";
+import type { DestinationDocument } from "../../src/documents/documents.js";
 import { liveEvents } from "../../src/process/telemetry/live-events.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { scriptedDestination } from "../admin/scripted-destination.js";
+
+interface Settings {
+  readonly open: string;
+  readonly order?: Order;
+  /** Rounds end when the test ends them. */
+  readonly hangs?: boolean;
+}
 
 /** Starts delivery to destinations that open when the test allows it. The setting `open` identifies an opening. */
 async function started({
@@ -31,15 +40,18 @@ async function started({
   /** `<setting> <message id>` and `<setting> closed`. */
   const happened: string[] = [];
   const opening = new Map<string, () => void>();
+  /** Ends the rounds in flight of destinations that hang, by setting and message id. */
+  const ending = new Map<string, (outcome: RoundOutcome) => void>();
   const slow: DestinationType = {
     ...scriptedDestination().type,
     async open(settings) {
-      const { open } = settings as { readonly open: string };
+      const { open, order = "none", hangs = false } = settings as Settings;
       if (open !== "at once") await new Promise<void>((resolve) => opening.set(open, resolve));
       return {
-        flow: { concurrency: 10, order: "none" },
+        flow: { concurrency: 10, order },
         async deliver({ messageId }) {
           happened.push(`${open} ${messageId}`);
+          if (hangs) return new Promise((resolve) => ending.set(`${open} ${messageId}`, resolve));
           return { kind: "delivered", reason: "200" };
         },
         async close() {
@@ -65,17 +77,20 @@ async function started({
     delivery,
     happened,
     opening,
-    async create(open: string): Promise<string> {
+    ending,
+    async create(open: string, more: Omit<Settings, "open"> = {}): Promise<string> {
       const made = await createDestination(deps, {
         type: "scripted",
         sourceIds: ["src_1"],
-        settings: { open },
+        settings: { open, ...more },
       });
       if (made.kind !== "changed") throw new Error(made.kind);
       return made.destination.id;
     },
-    change: (id: string, open: string) => changeDestination(deps, id, { settings: { open } }),
-    append: (messageId: string) => store.log.append(batchOf([{ messageId }])),
+    change: (id: string, open: string, more: Omit<Settings, "open"> = {}) =>
+      changeDestination(deps, id, { settings: { open, ...more } }),
+    append: (...messageIds: string[]) =>
+      store.log.append(batchOf(messageIds.map((messageId) => ({ messageId, userId: "ann" })))),
   };
 }
 
@@ -125,6 +140,48 @@ test("a destination that hangs while opening blocks neither others nor its own n
   expect(happened.slice(3, 5)).toEqual(["A closed", "A answered"]);
   // Both destinations get the message, in any order.
   expect(happened.slice(5).sort()).toEqual(["B m2", "at once m2"]);
+  await delivery.close(0);
+});
+
+test("an opening that completes after a newer one does not change whose messages keep their order", async () => {
+  const { create, change, append, delivery, happened, opening, ending } = await started();
+  const id = await create("at once");
+  const first = change(id, "A", { order: "none" });
+  await turns();
+  const second = change(id, "B", { order: "user", hangs: true });
+  await turns();
+  opening.get("B")?.();
+  await second;
+  opening.get("A")?.();
+  await first;
+  await append("m1", "m2");
+  await turns();
+  expect(happened.filter((line) => line.startsWith("B"))).toEqual(["B m1"]);
+  ending.get("B m1")?.({ kind: "delivered", reason: "200" });
+  await turns();
+  expect(happened.filter((line) => line.startsWith("B"))).toEqual(["B m1", "B m2"]);
+  await delivery.close(0);
+});
+
+test("rounds that end after new settings came say nothing about the new settings", async () => {
+  const { clock, create, change, append, delivery, happened, ending } = await started();
+  const id = await create("at once", { hangs: true });
+  const old = Array.from({ length: 10 }, (_, index) => `m${index}`);
+  await append(...old);
+  await turns();
+  expect(ending.size).toBe(10);
+  await change(id, "at once", { hangs: false });
+  for (const end of ending.values())
+    end({ kind: "retry", reason: "timeout", doneUrls: [], failedUrls: [], alive: false });
+  await turns();
+  expect(await delivery.status(id)).toMatchObject({ state: "delivering" });
+  expect(await delivery.status(id)).not.toHaveProperty("lastError");
+  await append("new");
+  await turns();
+  expect(happened.at(-1)).toBe("at once new");
+  await clock.advance(60_000);
+  await turns();
+  expect(happened.slice(-10).sort()).toEqual(old.map((messageId) => `at once ${messageId}`));
   await delivery.close(0);
 });
 
@@ -242,4 +299,37 @@ test("a change of sources takes effect at the end of the log when its settings a
   expect(changed.destination.value.connections).toEqual([
     { sourceId: "src_1", since: BEFORE_FIRST, upTo: store.log.head() },
   ]);
+});
+
+test("a consumer that the store opens after the end does nothing", async () => {
+  const clock = manualClock();
+  const store = openMemoryStore({ clock });
+  const { create, delivery: former } = await started({ clock, store });
+  const id = await create("at once");
+  const { connections } =
+    (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))[0]?.value ?? {};
+  await former.close(0);
+  await store.config.put(DOCUMENT_KINDS.catchUp, `${id}/src_1`, {
+    destinationId: id,
+    sourceId: "src_1",
+    since: connections?.[0]?.since,
+  });
+  await store.log.append(batchOf([{ messageId: "m1" }]));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { open } = store.consumers;
+  store.consumers.open = async (...args) => {
+    const state = await open.apply(store.consumers, args);
+    await promise;
+    return { ...state, cursor: store.log.head() };
+  };
+  store.consumers.requeue = () => Promise.reject(new Error("the store is closed"));
+  const starting = started({ clock, store });
+  await turns();
+  // The store answers after the destination was deleted.
+  const removed = removeDestination(store, id);
+  await turns();
+  resolve();
+  await Promise.all([starting, removed]);
+  await turns();
+  expect(clock.pending).toBe(0);
 });

@@ -72,3 +72,100 @@ describe("a retry that is stored again while it is in hand", () => {
     expect(queue.take(ANY)).toEqual(RETRY);
   });
 });
+
+describe("while the store answers", () => {
+  /** A queue whose calls the test answers. */
+  function askedQueue(stored = 1) {
+    const asked: { readonly call: string; answer(value: unknown): Promise<void>; fail(): Promise<void> }[] =
+      [];
+    const failures: unknown[] = [];
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    const ask = (call: string) => (): Promise<never> =>
+      new Promise((resolve, reject) => {
+        const settled = (settle: () => void): Promise<void> => {
+          settle();
+          return turn();
+        };
+        asked.push({
+          call,
+          answer: (value) => settled(() => resolve(value as never)),
+          fail: () => settled(() => reject(new Error("down"))),
+        });
+      });
+    const queue = new RetryQueue({
+      consumerId: "dst",
+      consumers: { lease: ask("lease"), nextDueMs: ask("nextDueMs"), backlog: ask("backlog") },
+      stored,
+      onReady: () => {},
+      onFailure: (error) => failures.push(error),
+    });
+    return { queue, asked, failures };
+  }
+
+  it("a second fill asks nothing, and a retry that is put meanwhile is asked for next", async () => {
+    const { queue, asked } = askedQueue();
+    queue.fill(0);
+    queue.fill(0);
+    queue.release(0, 0, () => {});
+    expect(asked.map(({ call }) => call)).toEqual(["lease"]);
+    expect(queue.nextDueMs).toBeUndefined();
+    queue.put({ ...RETRY, dueAtMs: 5 });
+    await asked[0]?.answer([]);
+    await asked[1]?.answer(100);
+    expect(queue.nextDueMs).toBe(5);
+  });
+
+  it("a lease that fails forgets nothing that was put meanwhile", async () => {
+    const { queue, asked, failures } = askedQueue(0);
+    queue.put({ ...RETRY, dueAtMs: 0 });
+    queue.fill(0);
+    queue.put({ ...RETRY, dueAtMs: 7 });
+    await asked[0]?.fail();
+    expect([failures.length, queue.nextDueMs]).toEqual([1, 0]);
+    queue.fill(0);
+    await asked[1]?.answer([]);
+    await asked[2]?.answer(undefined);
+    expect(queue.nextDueMs).toBe(7);
+  });
+
+  it("a failed release is not the end of the waiting retries", async () => {
+    const { queue, asked, failures } = askedQueue();
+    let ends = 0;
+    const release = (): void => queue.release(0, 0, () => ends++);
+    release();
+    await asked[0]?.fail();
+    expect([failures.length, ends]).toEqual([1, 0]);
+    release();
+    await asked[1]?.answer([RETRY]);
+    expect([ends, queue.take(ANY)]).toEqual([0, RETRY]);
+    release();
+    await asked[2]?.answer([]);
+    expect(ends).toBe(1);
+  });
+
+  it("a retry that was withheld while it was being leased does not start", async () => {
+    const { queue, asked } = askedQueue();
+    queue.fill(0);
+    expect(queue.withhold(OFFSET)).toBe(true);
+    await asked[0]?.answer([RETRY]);
+    expect(queue.take(ANY)).toBeUndefined();
+    expect(queue.withhold(OFFSET)).toBe(false);
+    queue.ended(OFFSET);
+    expect(queue.waiting).toBe(0);
+  });
+
+  it("counts what is handed over while the retries are being counted", async () => {
+    const { queue, asked } = askedQueue(0);
+    queue.handedOver(OFFSET);
+    queue.changed();
+    queue.handedOver((OFFSET + 1) as Offset);
+    await asked[0]?.answer({ behind: 0, retries: 3 });
+    expect(queue.waiting).toBe(5);
+    queue.put(RETRY);
+    queue.put({ ...RETRY, offset: (OFFSET + 1) as Offset });
+    expect(queue.waiting).toBe(5);
+    queue.changed();
+    await asked[1]?.answer({ behind: 0, retries: 5 });
+    expect(queue.waiting).toBe(5);
+  });
+});

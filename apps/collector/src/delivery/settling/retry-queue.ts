@@ -29,17 +29,20 @@ export class RetryQueue {
   #asking = false;
   /** The earliest due time among retries that were stored while a lease was requested. */
   #putWhileAskingMs: number | undefined;
-  #waiting: number;
+  /** As the store counts them. */
+  #stored: number;
+  /** Those that were handed over and are not stored yet. */
+  readonly #unstored = new Set<Offset>();
 
   constructor(options: RetryQueueOptions) {
     this.#options = options;
-    this.#waiting = options.stored;
+    this.#stored = options.stored;
     this.#nextDueMs = options.stored > 0 ? Number.NEGATIVE_INFINITY : undefined;
   }
 
   /** Waiting retries, including ready ones. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#stored + this.#unstored.size;
   }
 
   /** When the next retry that is not ready yet is due. */
@@ -87,9 +90,7 @@ export class RetryQueue {
     if (this.#asking || this.#ready.length > 0) return;
     this.#asking = true;
     const { consumers, consumerId, onReady, onFailure } = this.#options;
-    const ended = (leased: readonly Retry[]): void => {
-      this.#hold(leased);
-      if (leased.length === 0) onNone();
+    const ended = (): void => {
       this.#asking = false;
       // A retry that was put meanwhile may be due earlier than what was known.
       this.#nextDueMs = earlier(this.#nextDueMs, this.#putWhileAskingMs);
@@ -97,11 +98,13 @@ export class RetryQueue {
     };
     consumers.lease(consumerId, nowMs, nowMs + LEASE_MS, LEASE_LIMIT, storedUntilMs).then(
       (leased) => {
-        ended(leased);
+        this.#hold(leased);
+        if (leased.length === 0) onNone();
+        ended();
         onReady();
       },
       (error) => {
-        ended([]);
+        ended();
         onFailure(error);
       },
     );
@@ -148,7 +151,7 @@ export class RetryQueue {
     this.#noteDue(Number.NEGATIVE_INFINITY);
     const { consumers, consumerId, onFailure } = this.#options;
     consumers.backlog(consumerId).then(({ retries }) => {
-      this.#waiting = retries;
+      this.#stored = retries;
     }, onFailure);
   }
 
@@ -172,7 +175,7 @@ export class RetryQueue {
   /** A retry was handed over for storing: it counts as waiting. */
   handedOver(offset: Offset): void {
     if (this.#held.has(offset)) this.#returned.add(offset);
-    else this.#waiting += 1;
+    else this.#unstored.add(offset);
   }
 
   /** A retry was handed over for storing with another due time. Until it is stored, a lease of the old one is ignored. */
@@ -185,13 +188,14 @@ export class RetryQueue {
   put({ offset, dueAtMs }: Retry): void {
     // One that is in hand by now must not be leased a second time.
     if (this.#returned.delete(offset)) this.#held.delete(offset);
+    if (this.#unstored.delete(offset)) this.#stored += 1;
     this.#noteDue(dueAtMs);
   }
 
   /** A retry was not stored, although it counts as waiting, because its message was removed. Call it after `put`. */
   leftOut(offset: Offset): void {
     this.#held.delete(offset);
-    this.#waiting = Math.max(0, this.#waiting - 1);
+    this.#stored = Math.max(0, this.#stored - 1);
   }
 
   #noteDue(dueAtMs: number): void {
@@ -202,7 +206,7 @@ export class RetryQueue {
   /** An outcome was stored. If the message was a retry, it is one no longer. */
   ended(offset: Offset): void {
     this.#returned.delete(offset);
-    if (this.#held.delete(offset)) this.#waiting = Math.max(0, this.#waiting - 1);
+    if (this.#held.delete(offset)) this.#stored = Math.max(0, this.#stored - 1);
   }
 }
 
