@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import type { AnalyticsOptions, OutgoingMessage } from "../../src/index.js";
+import { enrichingSender } from "../../src/sending/enriching-sender.js";
+import { batchOf } from "../doubles/scripted-sender.js";
 import { testEngine } from "../doubles/test-engine.js";
 
 /** An engine whose function answers for each message when the test says so. */
@@ -140,4 +142,22 @@ it("keeps only what has been enriched when the process ends at once", async () =
   ]);
   expect(errors).toMatchObject([{ detail: { code: "exit_deadline", messages: [{ messageId: "waits" }] } }]);
   expect(JSON.stringify([kept, errors])).not.toContain("4111");
+});
+
+it("sends a batch without functions as it is, and abandons one whose deadline has passed", async () => {
+  const sent: unknown[] = [];
+  const DELIVERED = { kind: "delivered", status: 200, rejected: [] } as const;
+  const sender = enrichingSender({
+    send: async (batch) => {
+      sent.push(batch);
+      return DELIVERED;
+    },
+  });
+  const plain = batchOf("a");
+  expect(await sender.send(plain, new AbortController().signal)).toBe(DELIVERED);
+  expect(sent).toEqual([plain]);
+  const never = { ...batchOf("b")[0], hooking: { done: new Promise<void>(() => {}), settled: undefined } };
+  const late = await sender.send([never as never], AbortSignal.abort());
+  expect(late).toMatchObject({ kind: "split", parts: [{ outcome: { kind: "abandoned" } }] });
+  expect(sent).toHaveLength(1);
 });

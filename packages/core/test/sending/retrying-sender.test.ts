@@ -100,4 +100,53 @@ describe("retryingSender", () => {
     expect(await sent).toBe(DELIVERED);
     expect(clock.now()).toBe(0);
   });
+
+  it("asks nobody any more when the deadline passes while the answer is on its way", async () => {
+    const deadline = new AbortController();
+    const { sender, clock } = retrying([
+      () => {
+        deadline.abort(new DeadlineReached("close_deadline"));
+        return UNAVAILABLE;
+      },
+    ]);
+    expect(await sender.send(batchOf("a"), deadline.signal)).toMatchObject({ kind: "abandoned" });
+    expect(clock.slept).toEqual([]);
+  });
+
+  it("does not count a retry that the server asked for among those it may make of its own", async () => {
+    const asked = { ...UNAVAILABLE, retryAfterMs: 1_000 };
+    const { sender, inner, clock } = retrying([asked, asked, UNAVAILABLE, UNAVAILABLE, UNAVAILABLE]);
+    const sent = sender.send(batchOf("a"), open);
+    await clock.advance(10_000);
+    expect(await sent).toMatchObject({ kind: "exhausted", attempts: 5 });
+    expect(inner.sends).toHaveLength(5);
+  });
+
+  it.each([
+    ["ends at the deadline", "deadline"],
+    ["that has ended is not cut short", "cut"],
+  ])("a backoff %s, and leaves nothing behind", async (_name, how) => {
+    const deadline = new AbortController();
+    const { sender, pauses, inner, clock } = retrying([UNAVAILABLE, UNAVAILABLE, DELIVERED]);
+    const sent = sender.send(batchOf("a"), deadline.signal);
+    await clock.advance(0);
+    if (how === "deadline") {
+      deadline.abort(new DeadlineReached("close_deadline"));
+      expect(await sent).toMatchObject({ kind: "abandoned" });
+      expect(inner.sends).toHaveLength(1);
+    } else {
+      await clock.advance(90);
+      expect(inner.sends).toHaveLength(2);
+      pauses.cutShort();
+      expect(await sent).toBe(DELIVERED);
+    }
+    pauses.cutShort();
+    expect(clock.pending).toBe(0);
+  });
+
+  it("does not wait for a backoff that begins after the deadline", async () => {
+    const { pauses, clock } = retrying([DELIVERED]);
+    await pauses.beforeRetry({ kind: "retry", delayMs: 60_000, asked: false }, AbortSignal.abort());
+    expect(clock.pending).toBe(0);
+  });
 });

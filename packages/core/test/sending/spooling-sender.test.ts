@@ -1,6 +1,6 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { DeadlineReached } from "../../src/sending/deadline.js";
+import { abandonedBy, DeadlineReached } from "../../src/sending/deadline.js";
 import type { FinalOutcome, SendReport, Split } from "../../src/sending/outcome.js";
 import { SpoolingSender } from "../../src/sending/spooling-sender.js";
 import { memorySpool } from "../doubles/memory-spool.js";
@@ -188,5 +188,102 @@ describe("SpoolingSender", () => {
     spool.fill();
     const { sender } = spooling([EXHAUSTED], spool);
     expect(await sender.send(batchOf("a"), open)).toEqual({ kind: "spool_failed", reason: "full" });
+  });
+
+  /** A sender whose spool holds `a`, and whose sends last until their signal aborts. */
+  function hanging() {
+    const signals: AbortSignal[] = [];
+    const inner = {
+      send: (_batch: unknown, signal: AbortSignal) =>
+        new Promise<FinalOutcome>((resolve) => {
+          signals.push(signal);
+          signal.addEventListener("abort", () => resolve(abandonedBy(signal)));
+        }),
+    };
+    const clock = manualClock({ startMs: 0 });
+    const spool = memorySpool([batchOf("a")]);
+    const sent: SendReport[] = [];
+    const sender = new SpoolingSender(inner, {
+      ...{ spool, clock },
+      onSent: (report) => sent.push(report),
+      onDamaged: () => {},
+    });
+    const turns = async (): Promise<void> => {
+      for (let turn = 0; turn < 20; turn++) await clock.advance(0);
+    };
+    return { sender, spool, clock, sent, signals, turns };
+  }
+
+  it.each(["passes", "has passed"])("finish() ends what is being sent when its deadline %s", async (when) => {
+    const { sender, spool, clock, sent, signals, turns } = hanging();
+    sender.start();
+    await turns();
+    const deadline = new AbortController();
+    if (when === "has passed") deadline.abort(new DeadlineReached("close_deadline"));
+    const finished = sender.finish(deadline.signal);
+    await turns();
+    deadline.abort(new DeadlineReached("close_deadline"));
+    await finished;
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect([spool.messages, sent.length, clock.pending]).toEqual([1, 0, 0]);
+  });
+
+  it.each<[name: string, call: (sender: SpoolingSender) => void]>([
+    ["start()", (sender) => sender.start()],
+    ["discard()", (sender) => sender.discard()],
+  ])("%s after finish() leaves the spool to other processes", async (_name, call) => {
+    const { sender, inner, spool, sent, pass } = spooling([EXHAUSTED], memorySpool([batchOf("a")]));
+    sender.start();
+    await sender.finish(open);
+    const sends = inner.sends.length;
+    call(sender);
+    await pass(3_600_000);
+    expect([inner.sends.length - sends, spool.messages, sent.length]).toEqual([0, 1, 0]);
+  });
+
+  it("a batch that comes during finish() is sent before it ends, and one that comes later is kept", async () => {
+    const { sender, spool, inner, pass } = spooling([DELIVERED], memorySpool([batchOf("a"), batchOf("b")]));
+    sender.start();
+    const finished = sender.finish(open);
+    const kept = sender.send(batchOf("c"), open);
+    await finished;
+    expect(await kept).toEqual({ kind: "spooled" });
+    await pass(3_600_000);
+    expect(inner.sends.map(({ messageIds }) => messageIds.join(""))).toEqual(["a", "b", "c"]);
+    expect(spool.messages).toBe(0);
+  });
+
+  it("a batch whose spool refuses it is not counted as kept after a discard", async () => {
+    const spool = memorySpool([batchOf("a")]);
+    const { sender, sent, pass } = spooling([EXHAUSTED], spool);
+    await pass(0);
+    spool.fill();
+    sender.discard();
+    expect(await sender.send(batchOf("b"), open)).toEqual({ kind: "spool_failed", reason: "full" });
+    await pass(0);
+    expect(sent.map(({ outcome }) => outcome.kind)).toEqual(["abandoned"]);
+  });
+
+  it("a file without a readable message is removed and reported, and nothing is sent", async () => {
+    const damaged: string[] = [];
+    const memory = memorySpool([[]]);
+    const inner = scriptedSender<FinalOutcome | Split>([DELIVERED]);
+    const clock = manualClock({ startMs: 0 });
+    const spool = {
+      ...memory,
+      messages: 0,
+      oldest: async () => {
+        const kept = await memory.oldest();
+        return kept && { ...kept, damaged: [{ messageId: "lost", json: undefined }] };
+      },
+    };
+    const sender = new SpoolingSender(inner, {
+      ...{ spool, clock },
+      onSent: () => damaged.push("sent"),
+      onDamaged: ({ file }) => damaged.push(file),
+    });
+    sender.start();
+    for (let turn = 0; turn < 20; turn++) await clock.advance(0);
+    expect([damaged, inner.sends.length, memory.batches.length]).toEqual([["memory"], 0, 0]);
   });
 });
