@@ -11,7 +11,7 @@ export interface ClusterEngine extends ReplicationEngine {
 
 export interface OpenEngineParts {
   readonly node: string;
-  /** What all processes of the cluster share and those of other clusters do not. */
+  /** A value that only the processes of this cluster share. */
   readonly fingerprint: string;
   /** The cluster to which the data folder belongs; undefined for a new folder. */
   readonly clusterId: string | undefined;

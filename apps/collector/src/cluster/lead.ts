@@ -32,7 +32,7 @@ export interface Lead {
   readonly signal: AbortSignal;
 }
 
-/** How long requests and deliveries under way may take when the process hands over. What is not finished is repeated by the next owner. */
+/** How long requests and deliveries under way may take when the process hands over. The next owner repeats the unfinished ones. */
 const HAND_OVER_GRACE_MS = 500;
 
 /** Takes over the log, and runs a collector on the replicated stores. */

@@ -126,7 +126,7 @@ interface ServerFailure {
   readonly error: unknown;
 }
 
-/** What does not mend itself by waiting is told first. */
+/** Problems that waiting does not solve are reported first. */
 const GRAVEST: readonly RefusalCode[] = ["credentials", "tls", "unreachable"];
 
 function refusalOf(

@@ -23,7 +23,7 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Called when reading begins, with the number of messages that are there, and again after each interruption. */
   readonly onStart?: (pending: number) => void;
-  /** Called before reading begins, and when no message has come for a while. What it throws ends the reading. */
+  /** Called before reading begins, and when no message has come for a while. An error that it throws ends the reading. */
   readonly check?: (next: number) => Promise<void>;
 }
 

@@ -39,7 +39,7 @@ export interface JetStreamOptions {
   readonly systemCredentials?: NatsCredentials;
   /** Goes on although the servers acknowledge before they sync, or nothing says that they do not. Default: false. */
   readonly acceptUnsynced?: boolean;
-  /** What all processes of this cluster share and those of others do not, such as a digest of the secret key. */
+  /** A value that only the processes of this cluster share, such as a digest of the secret key. */
   readonly fingerprint?: string;
   /** The id of the cluster to which local data belongs. Then no other one is used, and none is made. */
   readonly clusterId?: string;

@@ -106,7 +106,7 @@ export interface SnapshotStorage {
   removeUnfinished(): Promise<void>;
 }
 
-/** The engine cannot be reached, or did not answer. What the call did is unknown. */
+/** The engine cannot be reached, or did not answer. The effect of the call is unknown. */
 export class EngineUnavailable extends Error {
   override readonly name = "EngineUnavailable";
 }

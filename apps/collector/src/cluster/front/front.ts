@@ -28,7 +28,7 @@ import { Passing, type PassingParts, refuse, type Target } from "./passing.js";
 import { type ListenerName, NOT_OWNER_HEADER, type Origin, originOf, PEER_HEADERS } from "./peer.js";
 import { type WaitingRoom, waitingRoom } from "./waiting-room.js";
 
-/** Who owns the log, as far as this process knows. */
+/** The owner of the log, as far as this process knows. */
 export type Owner =
   | { readonly kind: "other"; readonly address: string; readonly term: number }
   /** This process catches up and starts its stages. */
@@ -44,10 +44,10 @@ export interface FrontOptions {
   readonly token: string;
   /** Of this process, whether it owns the log or not. */
   readonly metrics: Metrics;
-  /** What this process answers itself while it is not the owner. */
+  /** The routes that this process answers itself while it is not the owner. */
   readonly ownRoutes: (listener: ListenerName) => readonly Route[];
   readonly owner: () => Owner;
-  /** What this process knows of why there may be no owner. Undefined: nothing. */
+  /** A reason for having no owner, if this process knows one. */
   readonly trouble?: () => string | undefined;
   readonly onPassed: PassingParts["onEnd"];
   /** How long a request waits for an owner. Default: 8_000. */

@@ -64,7 +64,7 @@ export async function keepBody(
   const { "content-length": length, "transfer-encoding": encoding } = message.headers;
   if (encoding === undefined && (length === undefined || length === "0")) return { kind: "none" };
   const bytesAnnounced = Number(length);
-  // What cannot be kept is streamed from its first byte on, so there must be room for all of it before.
+  // A body that cannot be kept is streamed from its first byte on, so there must be room for all of it before.
   if (encoding !== undefined || !(bytesAnnounced <= MAX_KEPT_BYTES) || !memory.take(bytesAnnounced))
     return { kind: "streamed" };
   try {
@@ -86,7 +86,7 @@ function collect(message: IncomingMessage, gone: AbortSignal, announced: number)
       reject(new Error("the connection ended before the body did"));
     };
     message.on("data", (chunk: Buffer) => {
-      // What comes after a failure is dropped.
+      // Bytes after a failure are dropped.
       if (!isOver) body.add(chunk);
     });
     message.once("end", () => resolve(body.take()));

@@ -93,7 +93,7 @@ async function passBack(
     body.on("error", () => {}).destroy();
     return { kind: "answered" };
   }
-  // What came behind the request is not HTTP: nothing else is answered on this connection.
+  // The bytes behind the request are not HTTP: nothing else is answered on this connection.
   if (isConnectionBroken(connection)) response.shouldKeepAlive = false;
   response.writeHead(statusCode, passedBack(headers));
   // Its body may begin much later: a live stream.

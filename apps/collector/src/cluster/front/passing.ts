@@ -40,7 +40,7 @@ export interface PassingParts {
   readonly onEnd: (how: "answered" | "repeated" | "cut" | "no_owner" | "owner_lost") => void;
   /** Called with what should never be thrown. */
   readonly onFailure: (error: unknown) => void;
-  /** What is known of why there may be no owner. */
+  /** A reason for having no owner, if one is known. */
   readonly trouble: () => string | undefined;
   /** How long a request waits for an owner, and a request with messages for its answer. */
   readonly waitMs: number;
@@ -216,7 +216,7 @@ export class Passing implements ArrivingRequest {
     const { clock, change, waitMs } = this.#parts;
     // Its own body is what ended the attempt.
     if (this.#broken !== undefined) return { reason: failed.reason };
-    // What is lost may have been under way for long: it has the whole time again.
+    // A lost request may have been under way for long: it has the whole time again.
     if (failed.kind === "lost" && !this.#mayBeDone && !this.#isLate)
       this.#deadlineMs = clock.monotonic() + waitMs;
     const next = decideNext(failed, this.#facts(body), this.#deadlineMs - clock.monotonic());

@@ -8,7 +8,7 @@ export interface ComparedContent {
 /** The command cannot do what was asked. The message says why, and what to do. */
 export class CannotMigrate extends Error {
   override readonly name = "CannotMigrate";
-  /** What was compared, if the result differs from the source. */
+  /** The compared values, if the result differs from the source. */
   readonly contents: readonly ComparedContent[];
 
   constructor(message: string, contents: readonly ComparedContent[] = [], cause?: unknown) {

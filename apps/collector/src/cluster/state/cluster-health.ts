@@ -18,7 +18,7 @@ export interface HealthFacts {
 /** A takeover is no reason to take every process out of the load balancer: requests wait meanwhile. */
 const PATIENCE_MS = 10_000;
 
-/** What clients may read. The log has the reasons, which name addresses. */
+/** The part that clients may read. The log has the reasons, which name addresses. */
 export const ENGINE_AWAY = "the NATS servers cannot be reached";
 export const ENGINE_SILENT = "the NATS servers do not answer, so most of them may be away";
 

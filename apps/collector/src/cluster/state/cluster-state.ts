@@ -62,7 +62,7 @@ export class ClusterState {
     this.#engineKind = kind;
   }
 
-  /** Who takes requests, as far as this process knows. */
+  /** The process that takes requests, as far as this one knows. */
   owner(): Owner {
     const { state, lease } = this.#ownership;
     if (state.kind === "starting" || state.kind === "leading") return { kind: "starting" };
@@ -144,7 +144,7 @@ export class ClusterState {
     };
   }
 
-  /** What keeps the engine from working, as far as this process knows. Undefined: nothing. */
+  /** The reason why the engine does not work, if this process knows one. */
   get engineTrouble(): string | undefined {
     if (!this.isEngineConnected) return ENGINE_AWAY;
     const { trouble } = this.#parts.membership();

@@ -13,7 +13,7 @@ export const ROLES: Readonly<Record<MemberFacts["role"], ClusterRole>> = {
 /** A process that missed so many heartbeats is shown as silent. It counts as alive for one more, because a takeover costs more. */
 const SILENT_BEATS = 3;
 
-/** A process as users see it. Who owns the log is in the lease: a process that was killed cannot say any more that it owns nothing. */
+/** A process as users see it. The owner is read from the lease, because a killed process cannot report that it owns nothing. */
 export function memberView(
   member: Member,
   owner: Pick<LeaseHolder, "instance" | "phase"> | undefined,

@@ -16,7 +16,7 @@ import { foundEntry } from "./found-entry.js";
 import { nextGroup, type WaitingCall } from "./next-group.js";
 import { readToEnd } from "./read-log.js";
 
-/** Entries under way at most. What arrives meanwhile shares the next one: few, large entries are cheaper than many small ones. */
+/** Entries under way at most. Calls that arrive meanwhile share the next one: few, large entries are cheaper than many small ones. */
 const MOST_UNDER_WAY = 3;
 /** An entry of this size takes no more calls. */
 const ENTRY_BYTES = 512 * 1024;
@@ -171,7 +171,7 @@ export class Writer {
     finished();
   }
 
-  /** What arrives in one turn of the event loop goes into one entry. */
+  /** Calls of one turn of the event loop go into one entry. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
