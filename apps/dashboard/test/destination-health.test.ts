@@ -79,7 +79,7 @@ describeInBrowser("destinations that fail", () => {
   test("the API refuses a retry and a replay that cannot succeed, and the page says what to do", async () => {
     await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}?tab=failures`);
     await page.getByRole("button", { name: "Retry", exact: true }).click();
-    const refusal = page.getByText(/Nothing can be sent to Archive: all its URLs .*Save its webhooks again/);
+    const refusal = page.getByText(/Nothing can be sent to Archive: all its URLs .*Enable them again/);
     await refusal.waitFor();
     expect(await page.getByText("Retrying now").count()).toBe(0);
     // The other destination of the same message is still retried.

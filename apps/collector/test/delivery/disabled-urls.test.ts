@@ -36,7 +36,7 @@ it("refuses to send to a destination without active URLs, and says where, why an
     status: 409,
     body: {
       code: "url_disabled",
-      message: `url_disabled: Nothing can be sent to Webhooks: all its URLs answered 410 Gone and are disabled (${A}, ${B}). Save its webhooks again to enable them, then try again`,
+      message: `url_disabled: Nothing can be sent to Webhooks: all its URLs answered 410 Gone and are disabled (${A}, ${B}). Enable them again on the destination's page, then retry`,
       destinationId: id,
       destination: "Webhooks",
     },

@@ -22,7 +22,7 @@ export const STATES: Readonly<Record<OutcomeState, StateWords>> = {
   failed: {
     label: "Failed",
     tone: "bad",
-    meaning: "All attempts failed. Replay the message to send it again.",
+    meaning: "All attempts failed. Retry it to send the message again.",
   },
   filtered: {
     label: "Filtered",

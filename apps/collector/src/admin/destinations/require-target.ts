@@ -9,7 +9,7 @@ export function requireTarget({ id, value }: Versioned<DestinationDocument>, cat
   if (called.length > 0 || disabled.length === 0) return;
   throw new CollectorError(
     "url_disabled",
-    `Nothing can be sent to ${value.name}: all its URLs answered 410 Gone and are disabled (${disabled.map(({ url }) => url).join(", ")}). Save its webhooks again to enable them, then try again`,
+    `Nothing can be sent to ${value.name}: all its URLs answered 410 Gone and are disabled (${disabled.map(({ url }) => url).join(", ")}). Enable them again on the destination's page, then retry`,
     { details: { destinationId: id, destination: value.name } },
   );
 }

@@ -24,7 +24,7 @@ import { useRetry } from "../deliveries/use-retry.js";
 import { SourceLink } from "../sources/source-link.js";
 import { CopyAs } from "./copy-as.js";
 import { IssueList } from "./issue-list.js";
-import { Timeline } from "./timeline-view.js";
+import { canRetry, Timeline } from "./timeline-view.js";
 
 /** How often the page refreshes while a delivery is pending. */
 const PENDING_MS = 1_000;
@@ -191,10 +191,7 @@ function MessageBadges({ view }: { view: MessageView }) {
 /** Retries the failed and pending deliveries of this message, and copies the message. */
 function MessageActions({ view }: { view: StoredMessageView }) {
   const retry = useRetry();
-  // An outcome without a time has no delivery yet that could be retried.
-  const failed = view.outcomes.filter(
-    ({ at, state }) => at !== undefined && (state === "failed" || state === "pending"),
-  );
+  const failed = view.outcomes.filter(canRetry);
   return (
     <>
       {failed.length > 0 && (

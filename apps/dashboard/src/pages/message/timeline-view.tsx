@@ -1,4 +1,4 @@
-import type { AttemptView, MessageView, RequestBodyView } from "@sluice/control-api";
+import type { AttemptView, MessageView, OutcomeView, RequestBodyView } from "@sluice/control-api";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
@@ -22,6 +22,7 @@ import { type DestinationTimeline, type Moment, timelineOf } from "./timeline.js
 /** What happened to a message: until it was on disk, then at each destination. */
 export function Timeline({ view }: { view: MessageView }) {
   const { ingestion, destinations } = timelineOf(view);
+  const failed = destinations.filter(({ outcome }) => outcome.state === "failed").length;
   return (
     <>
       <ol className="timeline" aria-label="Until it was stored, oldest first">
@@ -30,7 +31,11 @@ export function Timeline({ view }: { view: MessageView }) {
         ))}
       </ol>
       {destinations.map((one) => (
-        <DestinationRow key={one.outcome.id} timeline={one} isUnfolded={destinations.length <= UNFOLDED} />
+        <DestinationRow
+          key={one.outcome.id}
+          timeline={one}
+          isUnfolded={destinations.length <= UNFOLDED || (one.outcome.state === "failed" && failed === 1)}
+        />
       ))}
     </>
   );
@@ -38,22 +43,16 @@ export function Timeline({ view }: { view: MessageView }) {
 
 /** Attempts before the last ones, which are folded. */
 const SHOWN_ATTEMPTS = 3;
-/** Of more destinations than this, the attempts are folded. */
+/** Of more destinations than this, the attempts are folded, except those of the only one that failed. */
 const UNFOLDED = 2;
 
 /** One destination in one row: its state, why, and a retry. On demand its attempts, oldest first; of many, the last ones. */
-function DestinationRow({
-  timeline: { destinationId, attempts, outcome, endedAt },
-  isUnfolded,
-}: {
-  timeline: DestinationTimeline;
-  isUnfolded: boolean;
-}) {
+function DestinationRow({ timeline, isUnfolded }: { timeline: DestinationTimeline; isUnfolded: boolean }) {
+  const { destinationId, attempts, outcome } = timeline;
   const [isOpen, setOpen] = useState(isUnfolded);
   const retry = useRetry();
   const name = useNames().destination(destinationId);
-  const earlier = attempts.slice(0, Math.max(0, attempts.length - SHOWN_ATTEMPTS));
-  const { state, at, reason } = outcome;
+  const { state, reason } = outcome;
   return (
     <section className="destination-timeline" aria-label={name}>
       <div className="destination-row">
@@ -66,7 +65,7 @@ function DestinationRow({
         <span className="small soft destination-reason" title={visibleText(reason, 500)}>
           {visibleText(reason, 300)}
         </span>
-        {at !== undefined && (state === "failed" || state === "pending") && (
+        {canRetry(outcome) && (
           <Button
             size="small"
             icon="replay"
@@ -89,23 +88,40 @@ function DestinationRow({
         </button>
       </div>
       {retry.isError && <Failure error={retry.error} />}
-      {isOpen && (
-        <ol className="timeline" aria-label={`${name}, oldest first`}>
-          {earlier.length > 0 && (
-            <Step tone="quiet" title={counted(earlier.length, "earlier attempt")}>
-              <details className="more">
-                <summary>Show</summary>
-                <ol className="timeline">
-                  <AttemptSteps attempts={earlier} requestBody={outcome.requestBody} />
-                </ol>
-              </details>
-            </Step>
-          )}
-          <AttemptSteps attempts={attempts.slice(earlier.length)} requestBody={outcome.requestBody} />
-          <OutcomeStep outcome={outcome} endedAt={endedAt} />
-        </ol>
-      )}
+      {isOpen && <Attempts label={`${name}, oldest first`} timeline={timeline} />}
     </section>
+  );
+}
+
+/** Whether a delivery can be retried: an outcome without a time has none yet. */
+export function canRetry({ at, state }: OutcomeView): boolean {
+  return at !== undefined && (state === "failed" || state === "pending");
+}
+
+/** The attempts, oldest first, then the outcome. */
+function Attempts({
+  label,
+  timeline: { attempts, outcome, endedAt },
+}: {
+  label: string;
+  timeline: DestinationTimeline;
+}) {
+  const earlier = attempts.slice(0, Math.max(0, attempts.length - SHOWN_ATTEMPTS));
+  return (
+    <ol className="timeline" aria-label={label}>
+      {earlier.length > 0 && (
+        <Step tone="quiet" title={counted(earlier.length, "earlier attempt")}>
+          <details className="more">
+            <summary>Show</summary>
+            <ol className="timeline">
+              <AttemptSteps attempts={earlier} requestBody={outcome.requestBody} />
+            </ol>
+          </details>
+        </Step>
+      )}
+      <AttemptSteps attempts={attempts.slice(earlier.length)} requestBody={outcome.requestBody} />
+      <OutcomeStep outcome={outcome} endedAt={endedAt} />
+    </ol>
   );
 }
 

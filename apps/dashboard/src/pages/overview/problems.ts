@@ -94,6 +94,9 @@ function otherIncidents({ incidents }: ProblemsView): Problem[] {
     }));
 }
 
+const ENABLE =
+  "When the receiver works again, enable the URL on the destination's page, then retry what failed.";
+
 /** Destinations that fail for the same reason are one problem. It began when the first of them failed. */
 function destinationProblems(
   destinations: readonly DestinationView[],
@@ -104,7 +107,8 @@ function destinationProblems(
     const destination = destinations.find(({ id }) => id === status.destinationId);
     if (destination === undefined || !needsAttention(status.health)) continue;
     const { tone } = healthWords(status.health);
-    const [title, advice] = sentences(reasonOf(status));
+    const [title, told] = sentences(reasonOf(status));
+    const advice = status.health === "url_disabled" || status.health === "partly_disabled" ? ENABLE : told;
     const known = found.get(title);
     const since = earlier(known?.since, status.since);
     found.set(title, {
