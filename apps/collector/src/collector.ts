@@ -19,14 +19,12 @@ import {
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { backupEndpoint } from "./admin/backups/backup-endpoint.js";
-import { activityEndpoint } from "./admin/collector/activity-endpoint.js";
 import { clusterEndpoints } from "./admin/collector/cluster-endpoints.js";
-import { destinationRatesEndpoint, ratesEndpoint } from "./admin/collector/collector-endpoints.js";
+import { countersEndpoint } from "./admin/collector/counters-endpoint.js";
 import { guardMetrics } from "./admin/collector/guard-metrics.js";
 import { problemsEndpoint } from "./admin/collector/problems-endpoint.js";
 import { filesInFolder, findDashboard } from "./admin/dashboard/dashboard-files.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
-import { audienceSizesEndpoint } from "./admin/definitions/audience-sizes-endpoint.js";
 import { definitionEndpoints } from "./admin/definitions/definition-endpoints.js";
 import { deletionEndpoints } from "./admin/deletions/deletion-endpoints.js";
 import { listGroups } from "./admin/deliveries/list-groups.js";
@@ -34,7 +32,6 @@ import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { notificationEndpoints } from "./admin/notifications/notification-endpoints.js";
 import { operationEndpoints } from "./admin/operations/operation-endpoints.js";
 import { adminRoutes } from "./admin/routes.js";
-import { startSizeHistory } from "./audiences/size-history.js";
 import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
@@ -45,6 +42,8 @@ import type { DestinationDocument } from "./documents/documents.js";
 import { newId } from "./documents/new-id.js";
 import { openSuppressions, type Suppressions } from "./documents/suppressions.js";
 import { type EventCatalog, startEventCatalog } from "./events/event-catalog.js";
+import { Counters } from "./history/counters.js";
+import { startSizeHistory } from "./history/size-history.js";
 import { type BufferBudget, bufferBudget } from "./http/body/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "./http/health-routes.js";
 import { HTTP_LIMITS } from "./http/limits.js";
@@ -64,13 +63,10 @@ import { makeDataFolder, makeOwnerOnly, refuseClusterFolder } from "./process/da
 import { defined } from "./process/defined.js";
 import { announceRetention, resolveRetention } from "./process/retention-defaults.js";
 import { type Stages, startWithStages } from "./process/stages.js";
-import { startActivity } from "./process/telemetry/activity.js";
 import { type DeliveryCounts, deliveryCounts } from "./process/telemetry/delivery-counts.js";
-import { startDestinationRates } from "./process/telemetry/destination-rates.js";
 import { type LiveEvents, liveEvents } from "./process/telemetry/live-events.js";
 import type { Logger } from "./process/telemetry/logger.js";
 import { type Counter, createMetrics, type Metrics } from "./process/telemetry/metrics.js";
-import { startRateHistory } from "./process/telemetry/rate-history.js";
 import { buildMetric, type Disk, diskMetrics, storeMetrics } from "./process/telemetry/store-metrics.js";
 import type { Tracing } from "./process/telemetry/tracing.js";
 import { VERSION } from "./process/version.js";
@@ -163,10 +159,10 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const watching = { ...shared, clock: watchClock };
   const { events, onPlanRefusal } = await startEvents(watching, stages, store, sources);
   const counting = await startCounting(watching, stages, store, processing.audiences);
-  const { rates } = counting;
+  const { counters } = counting;
   const notifications = keep(
     await startNotifications({
-      ...{ ...processing, ...watching, store, rates },
+      ...{ ...processing, ...watching, store, counters },
       logger: shared.logger.with({ component: "notifications" }),
     }),
     (it, leftMs) => it.close(leftMs),
@@ -252,9 +248,7 @@ async function startCounting(
   audiences: Audiences,
 ) {
   return {
-    activity: keep(await startActivity(metrics, clock), (it) => it.close()),
-    rates: keep(await startRateHistory(metrics, counts, clock, config), (it) => it.close()),
-    destinationRates: keep(await startDestinationRates(counts, clock, config), (it) => it.close()),
+    counters: keep(await Counters.start({ metrics, counts, clock, config }), (it) => it.close()),
     sizes: keep(await startSizeHistory(audiences, clock, config), (it) => it.close()),
   };
 }
@@ -548,7 +542,7 @@ type RoutesByAddress = Pick<ListenersOptions, "public" | "admin">;
 
 /** What operators use: metrics, control API, dashboard. */
 function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
-  const { logger, metrics, audiences, deletions, suppressions, rates, notifications, tokens, clock } = parts;
+  const { logger, metrics, audiences, deletions, suppressions, notifications, tokens, clock } = parts;
   const { dashboardDirectory } = options;
   const dashboard = dashboardDirectory === undefined ? findDashboard() : filesInFolder(dashboardDirectory);
   return [
@@ -561,13 +555,10 @@ function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       cluster: options.cluster?.control,
       version: VERSION,
       endpoints: [
-        ratesEndpoint(rates),
-        destinationRatesEndpoint(parts.destinationRates),
-        activityEndpoint(parts.activity),
+        countersEndpoint(parts),
         problemsEndpoint(parts),
         ...notificationEndpoints(notifications),
         ...definitionEndpoints(audiences),
-        audienceSizesEndpoint(parts.sizes),
         ...deletionEndpoints(deletions, suppressions),
         ...operationEndpoints(parts.operations),
         listGroups(parts),

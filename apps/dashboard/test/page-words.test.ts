@@ -34,7 +34,7 @@ describeInBrowser("words and counts", () => {
     "%s does not say that there was nothing before it knows",
     async (address) => {
       const { page } = watched;
-      await page.route("**/api/v1/activity*", () => {});
+      await page.route("**/api/v1/counters*", () => {});
       await page.goto(`${dashboard.url}${address}`);
       await page.getByRole("table").getByText("…").first().waitFor();
       expect(await page.getByText("None yet").count()).toBe(0);

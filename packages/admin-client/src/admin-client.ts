@@ -1,6 +1,8 @@
 import type {
+  ActivityView,
   AudienceInput,
   AudiencePatch,
+  AudienceSizesView,
   ChannelName,
   ComputedTraitDefinition,
   ComputedTraitInput,
@@ -10,12 +12,14 @@ import type {
   DeletionView,
   DestinationInput,
   DestinationPatch,
+  DestinationRatesView,
   NotificationSettingsPatch,
   OperationCount,
   OperationInput,
   OperationView,
   QueryOf,
   RateSpan,
+  RatesView,
   ReplayInput,
   SizeSpan,
   SourceInput,
@@ -43,6 +47,9 @@ export type AdminClient = ReturnType<typeof adminClient>;
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a flat table of methods, one per endpoint; cutting it would hide the list.
 export function adminClient(options: AdminClientOptions) {
   const call = caller(options);
+  /** What is asked for decides what the answer is. */
+  const counters = <Answer>(of: string | undefined, span: RateSpan | SizeSpan | undefined) =>
+    call("GET /counters", { query: { of, span } }) as Promise<Answer>;
   return {
     call,
     /** Any request: the response, whatever its body is. */
@@ -86,8 +93,7 @@ export function adminClient(options: AdminClientOptions) {
       lastTest: (id: string) => call("GET /destinations/:id/test", { params: { id } }),
       status: (id: string) => call("GET /destinations/:id/status", { params: { id } }),
       /** What it received recently. Default: `1h`. */
-      rates: (id: string, span?: RateSpan) =>
-        call("GET /destinations/:id/rates", { params: { id }, query: { span } }),
+      rates: (id: string, span?: RateSpan) => counters<DestinationRatesView>(`destination:${id}`, span),
     },
     messages: {
       list: (search: MessageSearch = {}) => call("GET /messages", { query: search }),
@@ -126,8 +132,7 @@ export function adminClient(options: AdminClientOptions) {
       members: (id: string, page: PageOptions = {}) =>
         call("GET /audiences/:id/members", { params: { id }, query: page }),
       /** How many members it had over time. Default: `week`. */
-      sizes: (id: string, span?: SizeSpan) =>
-        call("GET /audiences/:id/sizes", { params: { id }, query: { span } }),
+      sizes: (id: string, span?: SizeSpan) => counters<AudienceSizesView>(`audience:${id}`, span),
       why: (id: string, userId: string) =>
         call("GET /audiences/:id/why", { params: { id }, query: { userId } }),
       /** The progress of the evaluation and the messages that it leaves out. */
@@ -197,11 +202,11 @@ export function adminClient(options: AdminClientOptions) {
     },
     info: () => call("GET /info", {}),
     /** What each source sent and each destination received in the last hour. */
-    activity: () => call("GET /activity", {}),
+    activity: () => counters<ActivityView>(undefined, undefined),
     problems: () => call("GET /problems", {}),
     health: () => call("GET /health", {}),
     /** What was accepted, delivered and failed recently. Default: `1h`. */
-    rates: (span?: RateSpan) => call("GET /rates", { query: { span } }),
+    rates: (span?: RateSpan) => counters<RatesView>("collector", span),
     /** The metrics in Prometheus' text format. */
     metrics: async (signal?: AbortSignal): Promise<string> =>
       (await sendTo(options, "GET", "/metrics?of=owner", { signal })).text(),

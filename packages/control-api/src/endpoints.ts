@@ -4,6 +4,7 @@ import { audienceEndpoints, profileEndpoints } from "./resources/audiences.js";
 import { clusterEndpoints } from "./resources/cluster.js";
 import { collectorEndpoints, tokenEndpoints } from "./resources/collector.js";
 import { computedTraitEndpoints } from "./resources/computed-traits.js";
+import { counterEndpoints } from "./resources/counters.js";
 import { deletionEndpoints } from "./resources/deletions.js";
 import { deliveryEndpoints } from "./resources/deliveries.js";
 import { destinationEndpoints } from "./resources/destinations.js";
@@ -25,6 +26,7 @@ export const ENDPOINTS = {
   ...collectorEndpoints,
   ...clusterEndpoints,
   ...healthEndpoints,
+  ...counterEndpoints,
   ...notificationEndpoints,
   ...audienceEndpoints,
   ...computedTraitEndpoints,

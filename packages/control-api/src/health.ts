@@ -91,31 +91,6 @@ export const CollectorHealthView = Type.Object({
 });
 export type CollectorHealthView = Shape<typeof CollectorHealthView>;
 
-const LastAt = Type.Optional(Type.String({ description: "Absent: none is known" }));
-const InTime = { minimum: 0, description: "In `overMs`" };
-export const ActivityView = Type.Object({
-  overMs: Type.Integer({
-    description: "What the counts cover: an hour, or the time since the collector's start",
-  }),
-  sources: Type.Array(
-    Type.Object({
-      sourceId: Type.String(),
-      accepted: Type.Integer(InTime),
-      lastMessageAt: LastAt,
-    }),
-  ),
-  destinations: Type.Array(
-    Type.Object({
-      destinationId: Type.String(),
-      delivered: Type.Integer(InTime),
-      failed: Type.Integer({ ...InTime, description: "Given up, in `overMs`" }),
-      retried: Type.Integer({ ...InTime, description: "Failed rounds that are retried, in `overMs`" }),
-      lastDeliveryAt: LastAt,
-    }),
-  ),
-});
-export type ActivityView = Shape<typeof ActivityView>;
-
 export const ProblemsView = Type.Object({
   storage: StorageView,
   disk: Type.Optional(
@@ -175,12 +150,6 @@ export const healthEndpoints = {
       "Get what is wrong now: storage, disk, refused requests, unknown write keys, refused joins of ids, and open incidents",
     access: "read",
     answer: { status: 200, description: "The problems", schema: ProblemsView },
-  },
-  "GET /activity": {
-    name: "collector.activity",
-    summary: "Count what each source sent and each destination received in the last hour",
-    access: "read",
-    answer: { status: 200, description: "The counts", schema: ActivityView },
   },
   "GET /health": {
     name: "collector.health",

@@ -9,7 +9,6 @@ export {
 } from "./endpoints.js";
 export { causeOf, describeCause, type FailureCause } from "./failure-causes.js";
 export type {
-  ActivityView,
   CollectorHealthView,
   DestinationHealthView,
   DestinationStatusView,
@@ -25,14 +24,12 @@ export type {
   AudienceInput,
   AudiencePatch,
   AudiencePreview,
-  AudienceSizesView,
   AudienceView,
   Explanation,
   ProfileListView,
   ProfileSummaryView,
   ProfileView,
   SetAsideView,
-  SizeSpan,
   SyncSchedule,
   WhyView,
 } from "./resources/audiences.js";
@@ -41,13 +38,8 @@ export type {
   AuditEntryView,
   CollectorInfo,
   CreatedTokenView,
-  DestinationRatePointView,
-  DestinationRatesView,
   DiskView,
   LimitsView,
-  RatePointView,
-  RateSpan,
-  RatesView,
   TokenAccess,
   TokenView,
 } from "./resources/collector.js";
@@ -61,6 +53,16 @@ export type {
   ValuePart,
   ValueWhyView,
 } from "./resources/computed-traits.js";
+export type {
+  ActivityView,
+  AudienceSizesView,
+  DestinationRatePointView,
+  DestinationRatesView,
+  RatePointView,
+  RateSpan,
+  RatesView,
+  SizeSpan,
+} from "./resources/counters.js";
 export type { MemberView, SyncView } from "./resources/definitions.js";
 export type {
   DeletionInput,

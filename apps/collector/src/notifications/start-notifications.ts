@@ -12,9 +12,9 @@ import { type CancelTimer, wallTimeAt } from "@sluice/resilience";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import { newId } from "../documents/new-id.js";
+import type { Counters } from "../history/counters.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
-import type { RateHistory } from "../process/telemetry/rate-history.js";
 import type { Channel } from "./channels/channel.js";
 import { emailChannel } from "./channels/email-channel.js";
 import { type ChannelDeps, webhookChannel } from "./channels/webhook-channel.js";
@@ -43,7 +43,7 @@ const KEEP_RESOLVED_MS = 7 * 86_400_000;
 export interface NotificationDeps extends ChannelDeps {
   readonly store: Store;
   readonly delivery: Pick<DeliveryRuntime, "status">;
-  readonly rates: Pick<RateHistory, "read">;
+  readonly counters: Pick<Counters, "rates">;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly readDisk: () => Promise<DiskSpace>;
@@ -260,7 +260,7 @@ class IncidentChecks {
 }
 
 async function observeAll(
-  { store, delivery, rates, readDisk, clock }: NotificationDeps,
+  { store, delivery, counters, readDisk, clock }: NotificationDeps,
   {
     openedAtMs,
     failingBefore,
@@ -280,7 +280,7 @@ async function observeAll(
     failingSinceMs: failingSince(destinations, failingBefore, nowMs),
     heldBack: store.stats().retentionHeldBack,
     disk: await readDisk().catch(() => undefined),
-    rates: { hour: rates.read("1h"), day: rates.read("24h") },
+    rates: { hour: counters.rates("1h"), day: counters.rates("24h") },
     openedAtMs,
   };
 }

@@ -16,7 +16,7 @@ export function apiCommand(io: Io): Command {
       request(method, path, options, io),
     );
   return examples(command, [
-    ["The rates of the last five minutes", "sluice api GET '/rates?span=5m'"],
+    ["The rates of the last five minutes", "sluice api GET '/counters?of=collector&span=5m'"],
     ["A source", `sluice api POST /sources --data '{"name": "Shop"}'`],
   ]);
 }

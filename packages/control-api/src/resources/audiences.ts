@@ -8,7 +8,7 @@ import {
 } from "@sluice/protocol";
 import type { EndpointTable } from "../endpoint.js";
 import { ListQuery, listOf, listParameters } from "../list.js";
-import { closed, described, oneOf, type Shape } from "../shape.js";
+import { closed, described, type Shape } from "../shape.js";
 import {
   DefinitionName,
   DestinationIds,
@@ -87,24 +87,6 @@ export const AudiencePreview = Type.Object({
   tookMs: Type.Number(),
 });
 export type AudiencePreview = Shape<typeof AudiencePreview>;
-
-export const SizeSpan = oneOf(["week", "year"], {
-  description:
-    "`week` (a point every hour for 7 days) or `year` (a point every day for 365 days). Default: `week`",
-});
-export type SizeSpan = Shape<typeof SizeSpan>;
-
-export const AudienceSizesView = Type.Object({
-  everyMs: Type.Integer({ description: "The time between two points" }),
-  points: Type.Array(
-    Type.Object({ at: Type.String(), size: Type.Integer({ description: "Members at that time" }) }),
-    {
-      description:
-        "Oldest first; there are none for the time in which the collector did not run or evaluated the condition for everybody",
-    },
-  ),
-});
-export type AudienceSizesView = Shape<typeof AudienceSizesView>;
 
 /** Why a user is a member or not: the condition tree with the values found at each node. */
 export type Explanation =
@@ -350,14 +332,6 @@ export const audienceEndpoints = {
         example: '"Pro users" --limit 100',
       },
     ],
-  },
-  "GET /audiences/:id/sizes": {
-    name: "audiences.sizes",
-    summary: "List how many members an audience had over the last week or year, oldest first",
-    access: "read",
-    query: closed({ span: Type.Optional(SizeSpan) }),
-    answer: { status: 200, description: "The points", schema: AudienceSizesView },
-    errors: ["not_found"],
   },
   "GET /audiences/:id/why": {
     name: "audiences.why",

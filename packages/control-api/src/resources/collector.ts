@@ -91,80 +91,6 @@ export const CollectorInfo = Type.Object({
 });
 export type CollectorInfo = Shape<typeof CollectorInfo>;
 
-const SPANS = ["5m", "1h", "24h"] as const;
-export const RateSpan = oneOf(SPANS, {
-  description: "`5m` (a point every 2 s), `1h` (20 s) or `24h` (5 min). Default: `1h`",
-});
-export type RateSpan = Shape<typeof RateSpan>;
-
-const LatencyMs = Type.Number({
-  description:
-    "From receipt to delivery, of the messages delivered in it (`delivered` says how many). Absent: none was delivered",
-});
-
-/** What every point has, beside its latencies. */
-const INTERVAL = {
-  at: Type.String({ description: "The end of the interval" }),
-  overMs: Type.Integer({ description: "The length of the interval" }),
-};
-
-const LATENCIES = {
-  latencyP50Ms: Type.Optional(LatencyMs),
-  latencyP99Ms: Type.Optional(LatencyMs),
-  latencyMaxMs: Type.Optional(
-    Type.Number({ description: "The longest one. The two above are not beyond it. Absent as they are" }),
-  ),
-  latencyOver: Type.Optional(
-    Type.Array(oneOf(["p50", "p99"]), {
-      description:
-        "Those of the two that are above the largest bucket of the histogram, seven days. Their field has that bound",
-    }),
-  ),
-};
-
-const Failed = Type.Integer({ description: "Given up" });
-const Retried = Type.Integer({ description: "Failed attempts that are repeated" });
-
-/** Counts of one interval; not rates. */
-export const RatePointView = Type.Object({
-  ...INTERVAL,
-  accepted: Type.Integer(),
-  rejected: Type.Integer(),
-  delivered: Type.Integer({ description: "Counted once per destination" }),
-  failed: Failed,
-  retried: Retried,
-  ...LATENCIES,
-});
-export type RatePointView = Shape<typeof RatePointView>;
-
-const EveryMs = Type.Integer({ description: "The time between two points" });
-const OLDEST_FIRST = "Oldest first; there are none for the time in which the collector did not run";
-
-export const RatesView = Type.Object({
-  everyMs: EveryMs,
-  points: Type.Array(RatePointView, { description: OLDEST_FIRST }),
-});
-export type RatesView = Shape<typeof RatesView>;
-
-/** Counts of one interval at one destination; not rates. */
-export const DestinationRatePointView = Type.Object({
-  ...INTERVAL,
-  delivered: Type.Integer(),
-  failed: Failed,
-  retried: Retried,
-  ...LATENCIES,
-});
-export type DestinationRatePointView = Shape<typeof DestinationRatePointView>;
-
-export const DestinationRatesView = Type.Object({
-  everyMs: EveryMs,
-  kept: Type.Boolean({
-    description: "false: there are no points, because they are kept only for the 100 oldest destinations",
-  }),
-  points: Type.Array(DestinationRatePointView, { description: OLDEST_FIRST }),
-});
-export type DestinationRatesView = Shape<typeof DestinationRatesView>;
-
 export const tokenEndpoints = {
   "POST /tokens": {
     name: "tokens.create",
@@ -244,13 +170,5 @@ export const collectorEndpoints = {
     answer: { status: 204, description: "Everything is deleted" },
     errors: ["not_found"],
     commands: [{ name: "reset", done: "deleted all messages, outcomes and profiles" }],
-  },
-  "GET /rates": {
-    name: "collector.rates",
-    summary:
-      "Count what was accepted, delivered and failed over the last minutes, hour or day, oldest first. Counts survive restarts, but a killed collector loses its last minute",
-    access: "read",
-    query: closed({ span: Type.Optional(RateSpan) }),
-    answer: { status: 200, description: "The points", schema: RatesView },
   },
 } as const satisfies EndpointTable;

@@ -4,7 +4,6 @@ import type { EndpointTable } from "../endpoint.js";
 import { DestinationStatusView } from "../health.js";
 import { ListQuery, listOf } from "../list.js";
 import { closed, described, oneOf, type Shape } from "../shape.js";
-import { DestinationRatesView, RateSpan } from "./collector.js";
 import { AttemptView, DeliveryStateView } from "./messages.js";
 import { SourceKindView } from "./sources.js";
 
@@ -269,14 +268,5 @@ export const destinationEndpoints = {
     answer: { status: 200, description: "The status", schema: DestinationStatusView },
     errors: ["not_found"],
     commands: [{ name: "destinations status", example: "Warehouse" }],
-  },
-  "GET /destinations/:id/rates": {
-    name: "destinations.rates",
-    summary:
-      "Count what a destination received over the last minutes, hour or day, oldest first. Counts survive restarts, but a killed collector loses its last minutes",
-    access: "read",
-    query: closed({ span: Type.Optional(RateSpan) }),
-    answer: { status: 200, description: "The points", schema: DestinationRatesView },
-    errors: ["not_found"],
   },
 } as const satisfies EndpointTable;

@@ -4,10 +4,7 @@ import { formatTime } from "@sluice/protocol";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import { type DiskSpace, lowBelowBytes } from "../../notifications/incidents/disk-low.js";
-import type { DestinationRates } from "../../process/telemetry/destination-rates.js";
-import type { RateHistory } from "../../process/telemetry/rate-history.js";
 import { auditLog } from "../audit/audit-log.js";
-import { destinations } from "../destinations/destination-endpoints.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskFor } from "../masking/mask-for.js";
 import { maskUrls } from "../masking/mask-urls.js";
@@ -62,15 +59,4 @@ export function storageView(store: Pick<Store, "health">): CollectorInfo["storag
   const health = store.health();
   if (health.kind === "ready") return health;
   return { kind: health.kind, reason: health.reason, since: formatTime(health.sinceMs) };
-}
-
-export function ratesEndpoint(history: Pick<RateHistory, "read">): Endpoint {
-  return endpoint("GET /rates", ({ query }) => ({ status: 200, body: history.read(query.span ?? "1h") }));
-}
-
-export function destinationRatesEndpoint(rates: Pick<DestinationRates, "read">): Endpoint {
-  return endpoint("GET /destinations/:id/rates", async ({ params, query }, { store }) => {
-    const { id } = await destinations.find(store.config, params.id);
-    return { status: 200, body: rates.read(id, query.span ?? "1h") };
-  });
 }

@@ -1,17 +1,17 @@
 import type { Audiences } from "@sluice/audiences";
 import { formatTime } from "@sluice/protocol";
 import { ERRORS, type ErrorCode } from "../../errors.js";
+import type { Counters, LastHour } from "../../history/counters.js";
 import type { WrongKey, WrongKeys } from "../../ingest/wrong-keys.js";
 import { isDiskLow } from "../../notifications/incidents/disk-low.js";
 import type { Notifications } from "../../notifications/start-notifications.js";
-import type { Activity, RefusedActivity } from "../../process/telemetry/activity.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskUrls } from "../masking/mask-urls.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { diskView, storageView } from "./collector-endpoints.js";
 
 export interface ProblemSources {
-  readonly activity: Pick<Activity, "read">;
+  readonly counters: Pick<Counters, "lastHour">;
   readonly wrongKeys: Pick<WrongKeys, "read">;
   readonly notifications: Pick<Notifications, "incidents">;
   readonly audiences: Pick<Audiences, "refusedJoinsBySource">;
@@ -19,14 +19,14 @@ export interface ProblemSources {
 
 /** What is wrong with the collector now, in one answer for all who show it. */
 export function problemsEndpoint({
-  activity,
+  counters,
   wrongKeys,
   notifications,
   audiences,
 }: ProblemSources): Endpoint {
   return endpoint("GET /problems", async ({ token }, { store, readDisk }) => {
     const [{ overMs, refused }, disk, all] = await Promise.all([
-      activity.read(),
+      counters.lastHour(),
       readDisk().catch(() => undefined),
       notifications.incidents(),
     ]);
@@ -48,7 +48,7 @@ export function problemsEndpoint({
   });
 }
 
-function refusedView({ code, requests, lastMs }: RefusedActivity) {
+function refusedView({ code, counts: { requests }, lastMs }: LastHour["refused"][number]) {
   const status = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].status : 500;
   return withoutUndefined({
     code,

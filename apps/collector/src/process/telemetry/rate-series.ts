@@ -1,8 +1,14 @@
 import type { RatePointView, RateSpan } from "@sluice/control-api";
 import { formatTime } from "@sluice/protocol";
 
+interface Span {
+  readonly everyMs: number;
+  readonly points: number;
+}
+export type Spans = { readonly [span in RateSpan]?: Span };
+
 /** Resolution and length of each span: 618 points in total. */
-export const RATE_SPANS: Readonly<Record<RateSpan, { readonly everyMs: number; readonly points: number }>> = {
+export const RATE_SPANS: Readonly<Record<RateSpan, Span>> = {
   "5m": { everyMs: 2_000, points: 150 },
   "1h": { everyMs: 20_000, points: 180 },
   "24h": { everyMs: 300_000, points: 288 },
@@ -28,13 +34,15 @@ export type RatePoint<Name extends string> = Pick<
 > &
   Readonly<Record<Name, number>>;
 
-export type KeptPoints<Name extends string> = { readonly [span in RateSpan]: readonly RatePoint<Name>[] };
+export type KeptPoints<Name extends string> = { readonly [span in RateSpan]?: readonly RatePoint<Name>[] };
 
 /** The points of all spans of one thing. */
 export interface RateSeries<Name extends string> {
   /** Each reading is taken once. */
   take(reading: Reading<Name>): void;
   points(span: RateSpan): readonly RatePoint<Name>[];
+  /** What was counted in a span, up to this reading, but not before the first reading. */
+  grown(span: RateSpan, reading: Reading<Name>): Readonly<Record<Name, number>>;
   /** What to store, with the reading that was taken last: also includes the current points, which are not closed yet. */
   toKeep(reading: Reading<Name>): KeptPoints<Name>;
 }
@@ -43,19 +51,19 @@ export interface RateSeries<Name extends string> {
 export function rateSeries<Name extends string>(
   first: Reading<Name>,
   kept: KeptPoints<Name> | undefined,
+  lengths: Spans = RATE_SPANS,
 ): RateSeries<Name> {
-  const begin = (span: RateSpan): SpanSeries<Name> => spanSeries(first, RATE_SPANS[span], kept?.[span] ?? []);
-  const spans = { "5m": begin("5m"), "1h": begin("1h"), "24h": begin("24h") };
+  const spans = new Map<RateSpan, SpanSeries<Name>>();
+  for (const [span, length] of Object.entries(lengths) as [RateSpan, Span][])
+    spans.set(span, spanSeries(first, length, kept?.[span] ?? []));
   return {
     take(reading) {
-      for (const one of Object.values(spans)) one.take(reading);
+      for (const one of spans.values()) one.take(reading);
     },
-    points: (span) => spans[span].points(),
-    toKeep: (reading) => ({
-      "5m": spans["5m"].pointsWith(reading),
-      "1h": spans["1h"].pointsWith(reading),
-      "24h": spans["24h"].pointsWith(reading),
-    }),
+    points: (span) => spans.get(span)?.points() ?? [],
+    grown: (span, reading) => spans.get(span)?.grown(reading) ?? reading.counts,
+    toKeep: (reading) =>
+      Object.fromEntries(Array.from(spans, ([span, one]) => [span, one.pointsWith(reading)])),
   };
 }
 
@@ -69,6 +77,7 @@ interface SpanSeries<Name extends string> {
   points(): readonly RatePoint<Name>[];
   /** Also includes the current point, which is not closed yet. */
   pointsWith(reading: Reading<Name>): readonly RatePoint<Name>[];
+  grown(reading: Reading<Name>): Readonly<Record<Name, number>>;
 }
 
 /** The first reading after its due time closes a point, so a late reading makes a longer point, not a gap. */
@@ -104,9 +113,22 @@ function spanSeries<Name extends string>(
       maxSeconds = 0;
     },
     points,
+    grown(reading) {
+      const counts = { ...growth(last, reading) };
+      for (const { point, closedMs } of closed)
+        if (closedMs > first.monotonicMs)
+          for (const name of Object.keys(counts) as Name[]) counts[name] += point[name];
+      return counts;
+    },
     pointsWith: (reading) =>
       reading.monotonicMs > last.monotonicMs ? [...points(), ratePoint(last, reading, maxSeconds)] : points(),
   };
+}
+
+function growth<Name extends string>(before: Reading<Name>, after: Reading<Name>): Record<Name, number> {
+  const names = Object.keys(after.counts) as Name[];
+  const grown = names.map((name) => [name, after.counts[name] - before.counts[name]] as const);
+  return Object.fromEntries(grown) as Record<Name, number>;
 }
 
 /** The rates between two readings. `maxSeconds`: the longest latency between them. */
@@ -117,12 +139,10 @@ export function ratePoint<Name extends string>(
 ): RatePoint<Name> {
   const p50 = latencyQuantile(before, after, maxSeconds, 0.5);
   const p99 = latencyQuantile(before, after, maxSeconds, 0.99);
-  const names = Object.keys(after.counts) as Name[];
-  const grown = names.map((name) => [name, after.counts[name] - before.counts[name]] as const);
   return {
     at: formatTime(after.atMs),
     overMs: after.monotonicMs - before.monotonicMs,
-    ...(Object.fromEntries(grown) as Record<Name, number>),
+    ...growth(before, after),
     ...(p50 === undefined || p99 === undefined
       ? {}
       : { latencyP50Ms: p50, latencyP99Ms: p99, latencyMaxMs: maxSeconds * 1_000 }),

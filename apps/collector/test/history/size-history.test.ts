@@ -3,9 +3,9 @@ import { audience } from "@sluice/audiences/testing";
 import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, test } from "vitest";
-import { audienceSizesEndpoint } from "../../src/admin/definitions/audience-sizes-endpoint.js";
-import { startSizeHistory } from "../../src/audiences/size-history.js";
-import { type KeptSizes, sizesWithin, withSize } from "../../src/audiences/size-points.js";
+import { countersEndpoint } from "../../src/admin/collector/counters-endpoint.js";
+import { startSizeHistory } from "../../src/history/size-history.js";
+import { type KeptSizes, sizesWithin, withSize } from "../../src/history/size-points.js";
 import { controlApi } from "../admin/control-api.js";
 
 const MINUTE = 60_000;
@@ -155,14 +155,16 @@ test("the control API answers the points of an audience to a token that may only
   sizes.set("pros", 3);
   const history = await start();
   await clock.advance(MINUTE);
-  await using api = await controlApi({ endpoints: [audienceSizesEndpoint(history)] });
+  await using api = await controlApi({
+    endpoints: [countersEndpoint({ counters: {} as never, sizes: history })],
+  });
   await api.store.config.put(AUDIENCE, "pros", (await config.get(AUDIENCE, "pros"))?.value);
   const { token } = await api.tokens.create("reader", "read");
   const points = [{ at: "2026-01-01T00:01:00.000Z", size: 3 }];
-  const ask = (path: string) => api.ask("GET", `/api/v1/audiences/${path}`, undefined, { token });
-  expect((await ask("pros/sizes")).body).toEqual({ everyMs: HOUR, points });
-  expect((await ask("pros/sizes?span=year")).body).toEqual({ everyMs: DAY, points });
-  expect((await ask("pros/sizes?span=month")).body).toMatchObject({ code: "invalid_request" });
-  expect((await ask("none/sizes")).body).toMatchObject({ code: "not_found" });
+  const ask = (path: string) => api.ask("GET", `/api/v1/counters?of=audience:${path}`, undefined, { token });
+  expect((await ask("pros")).body).toEqual({ everyMs: HOUR, points });
+  expect((await ask("pros&span=year")).body).toEqual({ everyMs: DAY, points });
+  expect((await ask("pros&span=5m")).body).toMatchObject({ code: "invalid_request" });
+  expect((await ask("none")).body).toMatchObject({ code: "not_found" });
   await history.close();
 });

@@ -1,15 +1,16 @@
 import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
+import { Counters, MOST_DESTINATIONS } from "../../src/history/counters.js";
 import { deliveryCounts } from "../../src/process/telemetry/delivery-counts.js";
-import { MOST_DESTINATIONS, startDestinationRates } from "../../src/process/telemetry/destination-rates.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
 function world() {
   const clock = manualClock();
   const { config } = openMemoryStore({ clock });
   const start = async () => {
     const counts = deliveryCounts();
-    return { counts, rates: await startDestinationRates(counts, clock, config) };
+    return { counts, rates: await Counters.start({ metrics: createMetrics(), counts, clock, config }) };
   };
   return { clock, config, start, create: (id: string) => config.put("destination", id, { name: id }) };
 }
@@ -24,7 +25,7 @@ test("a point counts what one destination received, with its own latencies", asy
   counts.retried("d1");
   counts.delivered("d2", 100);
   await clock.advance(4_000);
-  const { everyMs, kept, points } = rates.read("d1", "5m");
+  const { everyMs, kept, points } = rates.destinationRates("d1", "5m");
   expect({ everyMs, kept, count: points.length }).toEqual({ everyMs: 2_000, kept: true, count: 2 });
   expect(points[0]).toMatchObject({
     at: "2026-01-01T00:00:02.000Z",
@@ -35,7 +36,7 @@ test("a point counts what one destination received, with its own latencies", asy
   expect(points[0]?.latencyP99Ms).toBeGreaterThan(250);
   expect(points[1]).toMatchObject({ delivered: 0 });
   expect(points[1]).not.toHaveProperty("latencyP50Ms");
-  const other = rates.read("d2", "5m").points[0];
+  const other = rates.destinationRates("d2", "5m").points[0];
   expect(other).toMatchObject({ delivered: 1, failed: 0 });
   expect(other?.latencyP50Ms).toBe(other?.latencyP99Ms);
   await rates.close();
@@ -48,7 +49,7 @@ test("a latency beyond the largest bucket is reported as it was", async () => {
   const { counts, rates } = await start();
   counts.delivered("d1", 8 * 86_400);
   await clock.advance(2_000);
-  expect(rates.read("d1", "5m").points).toMatchObject([
+  expect(rates.destinationRates("d1", "5m").points).toMatchObject([
     { latencyP50Ms: 691_200_000, latencyP99Ms: 691_200_000, latencyMaxMs: 691_200_000 },
   ]);
   await rates.close();
@@ -57,25 +58,29 @@ test("a latency beyond the largest bucket is reported as it was", async () => {
 test("a destination that is created later has points from then on, and a deleted one has none", async () => {
   const { clock, config, start, create } = world();
   const { counts, rates } = await start();
-  expect(rates.read("d1", "5m")).toEqual({ everyMs: 2_000, kept: false, points: [] });
+  expect(rates.destinationRates("d1", "5m")).toEqual({ everyMs: 2_000, kept: false, points: [] });
   await create("d1");
   await clock.advance(2_000);
   counts.delivered("d1", 1);
   await clock.advance(62_000);
-  expect(rates.read("d1", "5m").points.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(1);
-  expect(await config.list("destination_rates")).toHaveLength(1);
+  expect(rates.destinationRates("d1", "5m").points.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(
+    1,
+  );
+  expect(await config.list("counters")).toHaveLength(1);
   await config.delete("destination", "d1");
   await clock.advance(120_000);
-  expect(rates.read("d1", "5m")).toMatchObject({ kept: false, points: [] });
+  expect(rates.destinationRates("d1", "5m")).toMatchObject({ kept: false, points: [] });
   await rates.close();
-  expect(await config.list("destination_rates")).toEqual([]);
+  expect((await config.list("counters")).map(({ id }) => id)).toEqual(["collector"]);
 });
 
 test("stored points survive a restart, and a kill loses at most a minute", async () => {
   const { clock, start, create } = world();
   await create("d1");
   const delivered = ({ rates }: Awaited<ReturnType<typeof start>>) =>
-    rates.read("d1", "24h").points.flatMap((point) => (point.delivered === 0 ? [] : [point.delivered]));
+    rates
+      .destinationRates("d1", "24h")
+      .points.flatMap((point) => (point.delivered === 0 ? [] : [point.delivered]));
   const closed = await start();
   closed.counts.delivered("d1", 1);
   await clock.advance(20_000);
@@ -99,11 +104,11 @@ test("only the oldest destinations have a history, and the next one gets the pla
   const last = idOf(MOST_DESTINATIONS);
   const { rates } = await start();
   await clock.advance(2_000);
-  expect(rates.read(idOf(0), "5m")).toMatchObject({ kept: true, points: [{ delivered: 0 }] });
-  expect(rates.read(last, "5m")).toMatchObject({ kept: false, points: [] });
+  expect(rates.destinationRates(idOf(0), "5m")).toMatchObject({ kept: true, points: [{ delivered: 0 }] });
+  expect(rates.destinationRates(last, "5m")).toMatchObject({ kept: false, points: [] });
   await config.delete("destination", idOf(0));
   await clock.advance(2_000);
-  expect(rates.read(last, "5m")).toMatchObject({ kept: true });
+  expect(rates.destinationRates(last, "5m")).toMatchObject({ kept: true });
   await rates.close();
 });
 
@@ -113,11 +118,16 @@ test("destinations are stored one at a time, not while nothing happens, and a fa
   await create("d2");
   const written: string[] = [];
   const counts = deliveryCounts();
-  const rates = await startDestinationRates(counts, clock, {
-    ...config,
-    async put(_kind, id) {
-      written.push(id);
-      throw new StorageUnavailable("the disk is full");
+  const rates = await Counters.start({
+    metrics: createMetrics(),
+    counts,
+    clock,
+    config: {
+      ...config,
+      async put(_kind, id) {
+        written.push(id);
+        throw new StorageUnavailable("the disk is full");
+      },
     },
   });
   await clock.advance(600_000);

@@ -3,9 +3,9 @@ import type { ConfigStore } from "@sluice/event-log";
 import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
+import { Counters } from "../../src/history/counters.js";
 import { deliveryCounts } from "../../src/process/telemetry/delivery-counts.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
-import { type RateHistory, startRateHistory } from "../../src/process/telemetry/rate-history.js";
 import { RATE_SPANS } from "../../src/process/telemetry/rate-series.js";
 
 function collectorCounters() {
@@ -22,8 +22,8 @@ function collectorCounters() {
 }
 
 /** A store without documents that drops writes. */
-const keptNowhere: Pick<ConfigStore, "get" | "put"> = {
-  get: async () => undefined,
+const keptNowhere: ConfigStore = {
+  ...openMemoryStore({ clock: manualClock() }).config,
   put: async (_kind, id, value) => ({ id, version: 1, value }),
 };
 
@@ -31,7 +31,7 @@ test("a point counts everything in its interval, over all destinations", async (
   const clock = manualClock();
   const { metrics, counts, ingested, ended, retried, latency } = collectorCounters();
   ingested.inc(["accepted"], 1_000);
-  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
+  const history = await Counters.start({ metrics, counts, clock, config: keptNowhere });
   ingested.inc(["accepted"], 6);
   ingested.inc(["duplicate"], 2);
   ingested.inc(["rejected"], 1);
@@ -42,7 +42,7 @@ test("a point counts everything in its interval, over all destinations", async (
   retried.inc(["d1"], 4);
   for (let one = 0; one < 100; one++) latency.observe(one < 98 ? 0.02 : 0.4);
   await clock.advance(4_000);
-  const { everyMs, points } = history.read("5m");
+  const { everyMs, points } = history.rates("5m");
   expect(everyMs).toBe(2_000);
   const counted = { accepted: 6, rejected: 1, delivered: 5, failed: 1, retried: 4 };
   expect(points).toMatchObject([
@@ -60,14 +60,14 @@ test("a point counts everything in its interval, over all destinations", async (
 test("each span keeps its points and no more, however long the collector runs", async () => {
   const clock = manualClock();
   const { metrics, counts, ingested } = collectorCounters();
-  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
+  const history = await Counters.start({ metrics, counts, clock, config: keptNowhere });
   ingested.inc(["accepted"]);
   await clock.advance(2 * 60 * 60 * 1_000);
   ingested.inc(["accepted"], 5);
   await clock.advance(300_000);
-  expect(history.read("5m").points.length).toBe(RATE_SPANS["5m"].points);
-  expect(history.read("1h").points.length).toBe(RATE_SPANS["1h"].points);
-  expect(history.read("24h").points.map((point) => point.accepted)).toEqual([
+  expect(history.rates("5m").points.length).toBe(RATE_SPANS["5m"].points);
+  expect(history.rates("1h").points.length).toBe(RATE_SPANS["1h"].points);
+  expect(history.rates("24h").points.map((point) => point.accepted)).toEqual([
     1,
     ...new Array<number>(23).fill(0),
     5,
@@ -78,12 +78,12 @@ test("each span keeps its points and no more, however long the collector runs", 
 test("setting the clock back makes no negative point and no gap", async () => {
   const clock = manualClock();
   const { metrics, counts, ingested } = collectorCounters();
-  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
+  const history = await Counters.start({ metrics, counts, clock, config: keptNowhere });
   await clock.advance(2_000);
   clock.jump(-3_600_000);
   ingested.inc(["accepted"], 7);
   await clock.advance(4_000);
-  const { points } = history.read("5m");
+  const { points } = history.rates("5m");
   expect(points.length).toBe(3);
   expect(points.every(({ overMs }) => overMs === 2_000)).toBe(true);
   await history.close();
@@ -92,11 +92,11 @@ test("setting the clock back makes no negative point and no gap", async () => {
 test("stored points survive a restart, a kill loses at most a minute, and old points are dropped", async () => {
   const clock = manualClock();
   const { config } = openMemoryStore({ clock });
-  const accepted = (span: RateSpan, history: RateHistory) =>
-    history.read(span).points.flatMap(({ accepted }) => (accepted === 0 ? [] : [accepted]));
+  const accepted = (span: RateSpan, history: Counters) =>
+    history.rates(span).points.flatMap(({ accepted }) => (accepted === 0 ? [] : [accepted]));
   const begin = async () => {
     const { metrics, counts, ingested } = collectorCounters();
-    return { ingested, history: await startRateHistory(metrics, counts, clock, config) };
+    return { ingested, history: await Counters.start({ metrics, counts, clock, config: config }) };
   };
 
   const closed = await begin();
@@ -125,20 +125,25 @@ test("stored points survive a restart, a kill loses at most a minute, and old po
 
   clock.jump(-7_200_000);
   const before = await begin();
-  expect(before.history.read("1h").points).toEqual([]);
+  expect(before.history.rates("1h").points).toEqual([]);
 });
 
 test("many restarts keep no more points than one long run", async () => {
   const clock = manualClock();
   const { config } = openMemoryStore({ clock });
   for (let start = 0; start < 400; start++) {
-    const history = await startRateHistory(createMetrics(), deliveryCounts(), clock, config);
+    const history = await Counters.start({
+      metrics: createMetrics(),
+      counts: deliveryCounts(),
+      clock,
+      config,
+    });
     await clock.advance(500);
     await history.close();
   }
-  const history = await startRateHistory(createMetrics(), deliveryCounts(), clock, config);
+  const history = await Counters.start({ metrics: createMetrics(), counts: deliveryCounts(), clock, config });
   const spans = ["5m", "1h", "24h"] as const;
-  expect(spans.map((span) => history.read(span).points.length)).toEqual([150, 180, 288]);
+  expect(spans.map((span) => history.rates(span).points.length)).toEqual([150, 180, 288]);
   await history.close();
 });
 
@@ -146,11 +151,16 @@ test("nothing is stored while nothing happens, and a failing store does no harm"
   const clock = manualClock();
   const { metrics, counts, ingested } = collectorCounters();
   let writes = 0;
-  const history = await startRateHistory(metrics, counts, clock, {
-    ...keptNowhere,
-    async put() {
-      writes += 1;
-      throw new StorageUnavailable("the disk is full");
+  const history = await Counters.start({
+    metrics,
+    counts,
+    clock,
+    config: {
+      ...keptNowhere,
+      async put() {
+        writes += 1;
+        throw new StorageUnavailable("the disk is full");
+      },
     },
   });
   await clock.advance(600_000);
@@ -171,13 +181,13 @@ test.each([
 ])("latencies of %s are neither cut off nor beyond the longest one", async (_what, seconds, p50, p99) => {
   const clock = manualClock();
   const { metrics, counts, latency } = collectorCounters();
-  const history = await startRateHistory(metrics, counts, clock, keptNowhere);
+  const history = await Counters.start({ metrics, counts, clock, config: keptNowhere });
   for (const one of seconds) latency.observe(one);
   await clock.advance(20_000);
   latency.observe(0.1);
   await clock.advance(2_000);
-  const [first] = history.read("5m").points;
-  const last = history.read("5m").points.at(-1);
+  const [first] = history.rates("5m").points;
+  const last = history.rates("5m").points.at(-1);
   await history.close();
   const { latencyP50Ms = -1, latencyP99Ms = -1 } = first ?? {};
   expect(latencyP50Ms).toBeGreaterThanOrEqual(p50[0] as number);
@@ -185,6 +195,6 @@ test.each([
   expect(latencyP99Ms).toBeGreaterThanOrEqual(p99[0] as number);
   expect(latencyP99Ms).toBeLessThanOrEqual(p99[1] as number);
   const longest = { latencyMaxMs: Math.max(...seconds) * 1_000 };
-  expect([first, history.read("1h").points[0]]).toMatchObject([longest, longest]);
+  expect([first, history.rates("1h").points[0]]).toMatchObject([longest, longest]);
   expect(last).toMatchObject({ latencyP50Ms: 100, latencyP99Ms: 100, latencyMaxMs: 100 });
 });
