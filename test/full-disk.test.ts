@@ -84,5 +84,8 @@ it("answers 503 when the disk is full, and takes what the SDK kept when it is no
   expect(errors).toEqual([]);
   const { items } = await collector.api<{ items: object[] }>("GET", "/messages?q=user:ada&limit=500");
   expect(items).toHaveLength(100);
-  expect((await fetch(`${collector.url}/readyz`)).status).toBe(200);
+  // It waits until no write has failed for a while.
+  await vi.waitUntil(async () => (await fetch(`${collector.url}/readyz`)).status === 200, {
+    ...{ timeout: 60_000, interval: 500 },
+  });
 });

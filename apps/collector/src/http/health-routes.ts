@@ -19,7 +19,7 @@ export interface HealthRoutesOptions {
   readonly metrics: Metrics;
   readonly clock: Pick<Clock, "monotonic">;
   /** Default: the free space is not known. */
-  readonly readDisk?: () => Promise<{ readonly freeBytes: number }>;
+  readonly readDisk?: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>;
   readonly cluster?: ClusterReadiness;
 }
 
@@ -29,8 +29,9 @@ const BUSY_SHARE = 0.8;
 const CALM_SHARE = 0.6;
 /** After a failed write the collector is not ready until none has failed for this long: a full disk often takes a small write. */
 const STEADY_MS = 10_000;
-/** And until so much space is free. */
+/** And until so much space is free, or this share of a small disk. */
 const ROOM_BYTES = 64 * 1_024 * 1_024;
+const ROOM_SHARE = 0.1;
 
 export type Readiness = { readonly kind: "ready" } | { readonly kind: "not ready"; readonly reason: string };
 
@@ -97,7 +98,8 @@ function unsteadyStorage({ health, metrics, clock, readDisk }: HealthRoutesOptio
     if (failed === undefined) return undefined;
     if (atMs - failed.atMs >= STEADY_MS) {
       const disk = await readDisk?.().catch(() => undefined);
-      if (disk === undefined || disk.freeBytes >= ROOM_BYTES) failed = undefined;
+      if (disk === undefined || disk.freeBytes >= Math.min(ROOM_BYTES, disk.totalBytes * ROOM_SHARE))
+        failed = undefined;
     }
     return failed?.reason;
   };

@@ -95,7 +95,7 @@ test("a store that cannot write is a 503 with Retry-After, and nothing is kept",
   await server.close();
   const clock = manualClock();
   let freeBytes = 0;
-  server = await startIngestServer({ clock, readDisk: async () => ({ freeBytes }) });
+  server = await startIngestServer({ clock, readDisk: async () => ({ freeBytes, totalBytes: 2 ** 40 }) });
   const isReady = async () => (await fetch(`${server.url}/readyz`)).status === 200;
   server.store.breakDown("no space left on device");
   const answer = await server.post("/v1/batch", { batch: [track("m1")] });

@@ -47,7 +47,7 @@ export interface IngestServerOptions<S extends Store> {
   readonly store?: S;
   readonly clock?: Clock;
   readonly limits?: Partial<HttpLimits>;
-  readonly readDisk?: () => Promise<{ readonly freeBytes: number }>;
+  readonly readDisk?: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>;
   readonly region?: Region;
   readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
   readonly messagesPerSecond?: number | "auto";
