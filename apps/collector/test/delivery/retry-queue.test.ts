@@ -168,4 +168,49 @@ describe("while the store answers", () => {
     await asked[1]?.answer({ behind: 0, retries: 5 });
     expect(queue.waiting).toBe(5);
   });
+
+  it("asks again at once after a full lease, and a second later if what is due was not leased", async () => {
+    const { queue, asked } = askedQueue(200);
+    queue.fill(10);
+    await asked[0]?.answer(Array.from({ length: 100 }, (_, offset) => ({ ...RETRY, offset })));
+    expect([asked.length, queue.nextDueMs]).toEqual([1, 10]);
+    queue.fill(10);
+    await asked[1]?.answer([]);
+    await asked[2]?.answer(10);
+    expect(queue.nextDueMs).toBe(1_010);
+    queue.fill(1_009);
+    expect(asked).toHaveLength(3);
+    queue.fill(1_010);
+    expect(asked).toHaveLength(4);
+  });
+
+  it("gives back only what is not due, and ends only what it withholds", async () => {
+    const { queue, asked } = askedQueue(3);
+    const retries = [1, 2, 3].map((at) => ({ ...RETRY, offset: at as Offset, dueAtMs: at }));
+    queue.release(0, 0, () => {});
+    await asked[0]?.answer(retries);
+    expect(queue.earliest(({ dueAtMs }) => dueAtMs)).toBe(1);
+    expect(queue.takeEarly(2)).toEqual([retries[2]]);
+    expect(queue.withhold(2 as Offset)).toBe(true);
+    expect(queue.take(ANY)).toEqual(retries[0]);
+    expect(queue.take(ANY)).toBeUndefined();
+    expect(queue.withhold(1 as Offset)).toBe(false);
+    queue.ended(2 as Offset);
+    queue.ended(99 as Offset);
+    expect(queue.waiting).toBe(2);
+    queue.leftOut(1 as Offset);
+    expect([queue.waiting, queue.isInHand(1 as Offset)]).toEqual([1, false]);
+  });
+
+  it("a retry that is made ready is not leased as well", async () => {
+    const { queue, asked } = askedQueue();
+    queue.fill(0);
+    queue.ready(RETRY);
+    await asked[0]?.answer([RETRY]);
+    expect([queue.take(ANY), queue.take(ANY)]).toEqual([RETRY, undefined]);
+    queue.putBack(OFFSET);
+    expect(queue.isOnItsWay(OFFSET)).toBe(true);
+    queue.ended(OFFSET);
+    expect(queue.isOnItsWay(OFFSET)).toBe(false);
+  });
 });

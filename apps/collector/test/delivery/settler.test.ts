@@ -1,0 +1,127 @@
+import type { Attempt, Offset, Outcome, Settlement } from "@sluice/event-log";
+import { manualClock } from "@sluice/resilience/testing";
+import { describe, expect, it } from "vitest";
+import { settler } from "../../src/delivery/settling/settler.js";
+
+const outcome = (offset: number) => ({ offset: offset as Offset }) as Outcome;
+const attempt = (offset: number) => ({ offset: offset as Offset }) as Attempt;
+
+/** A settler over a store whose answers the test gives. */
+function held() {
+  const clock = manualClock({ startMs: 0 });
+  const asked: Settlement[] = [];
+  const answers: { store(): void; fail(): void }[] = [];
+  const stored: Settlement[] = [];
+  const failures: unknown[] = [];
+  const settling = settler({
+    consumerId: "dst",
+    consumers: {
+      settle: (_id, settlement) =>
+        new Promise((resolve, reject) => {
+          asked.push(settlement);
+          answers.push({ store: () => resolve([]), fail: () => reject(new Error("down")) });
+        }),
+    },
+    clock,
+    cursor: () => 7 as Offset,
+    onStored: (settlement) => stored.push(settlement),
+    onFailure: (error) => failures.push(error),
+  });
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) await clock.advance(0);
+  };
+  const offsets = () => asked.map(({ outcomes }) => outcomes.map(({ offset }) => offset));
+  return { clock, settling, asked, answers, stored, failures, turns, offsets };
+}
+
+describe("the settler", () => {
+  it("stores one settlement at a time, and 50 ms later what came meanwhile", async () => {
+    const { clock, settling, asked, answers, stored, turns, offsets } = held();
+    settling.outcome(outcome(1));
+    settling.outcome(outcome(2));
+    settling.attempt(attempt(1));
+    await turns();
+    settling.outcome(outcome(3));
+    settling.flush();
+    await clock.advance(1_000);
+    expect(offsets()).toEqual([[1, 2]]);
+    expect(asked[0]).toMatchObject({ cursor: 7, attempts: [{ offset: 1 }] });
+    answers[0]?.store();
+    await turns();
+    expect(stored).toEqual([asked[0]]);
+    await clock.advance(49);
+    expect(asked).toHaveLength(1);
+    await clock.advance(1);
+    await turns();
+    expect(offsets()).toEqual([[1, 2], [3]]);
+  });
+
+  it("stores the cursor alone when it is asked to, and an attempt alone", async () => {
+    const { clock, settling, asked, answers, turns } = held();
+    settling.flush();
+    await turns();
+    expect(asked).toEqual([{ cursor: 7, outcomes: [], retries: [], attempts: [] }]);
+    answers[0]?.store();
+    await turns();
+    settling.attempt(attempt(2));
+    await clock.advance(50);
+    await turns();
+    expect(asked[1]?.attempts).toEqual([{ offset: 2 }]);
+  });
+
+  it("is full after a failure, and repeats it a second later before what came since", async () => {
+    const { clock, settling, answers, failures, turns, offsets } = held();
+    settling.outcome(outcome(1));
+    await turns();
+    answers[0]?.fail();
+    await turns();
+    expect([settling.full, failures.length]).toEqual([true, 1]);
+    settling.outcome(outcome(2));
+    await clock.advance(999);
+    expect(offsets()).toHaveLength(1);
+    await clock.advance(1);
+    await turns();
+    expect(offsets()[1]).toEqual([1, 2]);
+    expect(settling.full).toBe(false);
+    answers[1]?.store();
+    await turns();
+    expect(clock.pending).toBe(0);
+  });
+
+  it("is full while more than 5,000 results wait", async () => {
+    const { settling } = held();
+    for (let offset = 0; offset < 5_000; offset++) settling.outcome(outcome(offset));
+    expect(settling.full).toBe(false);
+    settling.outcome(outcome(5_000));
+    expect(settling.full).toBe(true);
+    void settling.stop();
+  });
+
+  it("stores what waits when it stops, also what comes during the last settlement, and nothing later", async () => {
+    const { clock, settling, answers, turns, offsets } = held();
+    settling.outcome(outcome(1));
+    await turns();
+    const stopped = settling.stop();
+    settling.outcome(outcome(2));
+    answers[0]?.store();
+    await turns();
+    expect(offsets()).toEqual([[1], [2]]);
+    answers[1]?.store();
+    await stopped;
+    expect(clock.pending).toBe(0);
+    settling.outcome(outcome(3));
+    await clock.advance(10_000);
+    expect(offsets()).toHaveLength(2);
+  });
+
+  it("does not go on if the store fails while it stops", async () => {
+    const { clock, settling, answers, turns, offsets } = held();
+    settling.outcome(outcome(1));
+    await turns();
+    const stopped = settling.stop();
+    answers[0]?.fail();
+    await stopped;
+    await clock.advance(10_000);
+    expect([offsets().length, clock.pending]).toEqual([1, 0]);
+  });
+});
