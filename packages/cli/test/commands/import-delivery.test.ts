@@ -5,7 +5,6 @@ import { chooseDelivery } from "../../src/commands/import/choose-delivery.js";
 import type { Targets } from "../../src/commands/import/read-targets.js";
 import { countRecords } from "../../src/commands/import/reading/count-records.js";
 import type { FileRecord } from "../../src/commands/import/reading/read-records.js";
-import { refusedJoinsIn } from "../../src/commands/import/refused-joins.js";
 import { cli, collectorForCli, receiver } from "../support/cli.js";
 
 let at: Awaited<ReturnType<typeof collectorForCli>>;
@@ -130,7 +129,7 @@ describe("the delivery of an import", () => {
 
 const known: Targets = {
   kind: "known",
-  client: { metrics: async () => "" },
+  client: {} as never,
   sourceId: "s",
   source: "Shop",
   enabled: ["A"],
@@ -175,15 +174,4 @@ it("counts the messages after a line, up to a limit", async () => {
     naming: 0,
     isMore: true,
   });
-});
-
-it.each([
-  ["", undefined],
-  ["sluice_audiences_backlog_messages 0\n", { total: 0, isComplete: true }],
-  [
-    'sluice_refused_joins_total{source="src_10"} 9\nsluice_refused_joins_total{source="src_1"} 4\nsluice_audiences_backlog_messages 7\n',
-    { total: 4, isComplete: false },
-  ],
-])("reads refused joins from the metrics %j", (text, expected) => {
-  expect(refusedJoinsIn(text, "src_1")).toEqual(expected);
 });

@@ -4,18 +4,20 @@ import { type ConnectionOptions, connect } from "../../connection/connection.js"
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
 
+export interface KnownTargets {
+  readonly kind: "known";
+  readonly client: Pick<AdminClient, "call">;
+  readonly sourceId: string;
+  readonly source: string;
+  /** Names of destinations that get new messages. */
+  readonly enabled: readonly string[];
+  /** Names of connected destinations that are disabled. */
+  readonly disabled: readonly string[];
+}
+
 /** The destinations that get what is sent with a write key. */
 export type Targets =
-  | {
-      readonly kind: "known";
-      readonly client: Pick<AdminClient, "metrics">;
-      readonly sourceId: string;
-      readonly source: string;
-      /** Names of destinations that get new messages. */
-      readonly enabled: readonly string[];
-      /** Names of connected destinations that are disabled. */
-      readonly disabled: readonly string[];
-    }
+  | KnownTargets
   /** The control API cannot be asked: there is no token, or it does not see the write key. */
   | { readonly kind: "unknown"; readonly reason: string };
 

@@ -1,7 +1,6 @@
-import type { AdminClient } from "@sluice/admin-client";
 import { systemClock } from "@sluice/resilience";
 import type { Io } from "../../terminal/io.js";
-import type { Targets } from "./read-targets.js";
+import type { KnownTargets, Targets } from "./read-targets.js";
 
 export interface RefusedJoins {
   /** The source's total since the collector started. */
@@ -13,27 +12,21 @@ export interface RefusedJoins {
 const TIMEOUT_MS = 5_000;
 
 /** How many identify and alias messages of a source had ids that were not joined. Undefined if the collector does not say. */
-export async function readRefusedJoins(
-  client: Pick<AdminClient, "metrics">,
-  sourceId: string,
+async function readRefusedJoins(
+  { client, sourceId }: KnownTargets,
   io: Io,
 ): Promise<RefusedJoins | undefined> {
   try {
     const signal = AbortSignal.any([io.interrupted, AbortSignal.timeout(TIMEOUT_MS)]);
-    return refusedJoinsIn(await client.metrics(signal), sourceId);
+    // Whether everything is counted is asked first: what is counted afterwards is in the total.
+    const { behind } = await client.call("GET /audience-engine", { signal });
+    const { refusedJoins } = await client.call("GET /problems", { signal });
+    const total = refusedJoins.find((one) => one.sourceId === sourceId)?.messages ?? 0;
+    return { total, isComplete: behind === 0 };
   } catch {
     // The import itself reports a collector that does not respond.
     return undefined;
   }
-}
-
-/** Reads the figures from Prometheus' text format. */
-export function refusedJoinsIn(metrics: string, sourceId: string): RefusedJoins | undefined {
-  const behind = /^sluice_audiences_backlog_messages (\d+)/m.exec(metrics);
-  if (behind === null) return undefined;
-  const label = `sluice_refused_joins_total{source="${sourceId}"} `;
-  const line = metrics.split("\n").find((one) => one.startsWith(label));
-  return { total: Number(line?.slice(label.length) ?? 0), isComplete: Number(behind[1]) === 0 };
 }
 
 /** Counts the refused joins between two moments. Other messages of the source in that time count too. */
@@ -47,8 +40,7 @@ const WAIT_MS = 5_000;
 const ASK_EVERY_MS = 200;
 
 export function refusedJoinCounter(targets: Targets, io: Io): RefusedJoinCounter {
-  const read = async () =>
-    targets.kind === "known" ? await readRefusedJoins(targets.client, targets.sourceId, io) : undefined;
+  const read = async () => (targets.kind === "known" ? await readRefusedJoins(targets, io) : undefined);
   let before: RefusedJoins | undefined;
   return {
     async start() {
