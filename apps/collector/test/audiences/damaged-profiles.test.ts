@@ -209,17 +209,16 @@ it("repair sets them aside, names them, and finds nothing more", { timeout: 300_
   folders.push(directory);
   await (await openSqliteStore({ directory, clock: systemClock })).close();
   copyFileSync(join(made, "profiles.db"), join(directory, "profiles.db"));
-  expect(await repairStore({ directory })).toEqual({ rows: 0, messages: 0, mended: [], damaged: [] });
+  expect(await repairStore({ directory })).toEqual({ rows: 0, messages: 0, damaged: [] });
   damage(join(directory, "profiles.db"), 8 * 4096, "zeroed");
   expect(await repairStore({ directory })).toEqual({
     rows: 0,
     messages: 0,
-    mended: [],
     damaged: [],
     rebuilt: ["the profiles: the next start rebuilds them from the log"],
     setAside: [join(directory, "profiles.db.damaged-1")],
   });
   expect(readdirSync(directory).sort()).toEqual(["profiles.db.damaged-1", "sluice.db"]);
-  expect(await repairStore({ directory })).toEqual({ rows: 0, messages: 0, mended: [], damaged: [] });
+  expect(await repairStore({ directory })).toEqual({ rows: 0, messages: 0, damaged: [] });
   await compare(await start(directory));
 });

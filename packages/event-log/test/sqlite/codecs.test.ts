@@ -16,7 +16,6 @@ import { Strings } from "../../src/sqlite/consumers/strings.js";
 import { SCHEMA_STEPS } from "../../src/sqlite/database/schema.js";
 import { FilterBanks } from "../../src/sqlite/index/filter-bank.js";
 import { blocksFor, IdFilter } from "../../src/sqlite/index/id-filter.js";
-import { mendRow } from "../../src/sqlite/repair/log/mend-row.js";
 import { idsBatch } from "../batches.js";
 
 const databases: DatabaseSync[] = [];
@@ -235,48 +234,7 @@ describe("a row of the log", () => {
     }
     checkRow(made);
   });
-
-  it("can be repaired if any one bit has changed", () => {
-    const { row: made } = row();
-    for (const part of [made.meta, made.body]) {
-      for (let bit = 0; bit < 8 * part.length; bit++) {
-        const at = bit >> 3;
-        part[at] = (part[at] ?? 0) ^ (1 << (bit & 7));
-        const mended = mendRow(made);
-        part[at] = (part[at] ?? 0) ^ (1 << (bit & 7));
-        expect(mended).toEqual(made);
-      }
-    }
-  });
-
-  it("is not repaired if several bits have changed", () => {
-    fc.assert(
-      fc.property(
-        fc.nat(),
-        fc.integer({ min: 1, max: 64 }),
-        fc.infiniteStream(fc.nat(255)),
-        (from, count, by) => {
-          const { row: made } = row();
-          const at = from % made.body.length;
-          const before = made.body.slice(at, at + count);
-          for (let i = at; i < Math.min(at + count, made.body.length); i++)
-            made.body[i] = by.next().value as number;
-          const changedBits = before.reduce(
-            (sum, byte, i) => sum + bitsIn(byte ^ (made.body[at + i] ?? 0)),
-            0,
-          );
-          fc.pre(changedBits > 1);
-          expect(mendRow(made)).toBeUndefined();
-        },
-      ),
-      { seed: 7 },
-    );
-  });
 });
-
-function bitsIn(byte: number): number {
-  return byte.toString(2).replaceAll("0", "").length;
-}
 
 describe("chunks of outcomes and attempts", () => {
   const states: FinalState[] = ["delivered", "failed", "filtered", "skipped", "suppressed"];

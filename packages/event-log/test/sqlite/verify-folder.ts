@@ -35,7 +35,6 @@ export async function verifyRepair(directory: string): Promise<RepairReport> {
   expect(await repairStore({ directory })).toEqual({
     rows: expect.any(Number),
     messages: expect.any(Number),
-    mended: [],
     damaged: [],
   });
   return report;

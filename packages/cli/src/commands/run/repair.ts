@@ -42,12 +42,9 @@ async function repair(options: RepairOptions, io: Io): Promise<void> {
 }
 
 function reportText(report: RepairReport, directory: string): string {
-  const { rows, messages, mended, damaged, lost = [], rebuilt = [], setAside = [] } = report;
+  const { rows, messages, damaged, lost = [], rebuilt = [], setAside = [] } = report;
   const lines = [
     `read ${plural(rows, "log row", "log rows")} (${plural(messages, "message", "messages")}) in ${terminalText(directory)}`,
-    ...mended.map(
-      ({ first, end }) => `offsets ${first} to ${end - 1}: one wrong bit was corrected, nothing is lost`,
-    ),
     ...damaged.map(({ first, end, messages: lostHere, isKept }) => {
       const unreadable = isKept ? "" : `, and nothing of ${lostHere === 1 ? "it" : "them"} can be read`;
       return `offsets ${first} to ${end - 1}: ${plural(lostHere, "message", "messages")} lost${unreadable}`;
@@ -64,7 +61,6 @@ function reportText(report: RepairReport, directory: string): string {
 function keptLines({ damaged, keptIn, lost = [], rebuilt = [], setAside = [] }: RepairReport): string[] {
   if (keptIn === undefined)
     return lost.length + rebuilt.length + setAside.length === 0 ? ["nothing is damaged"] : [];
-  if (damaged.length === 0) return [`the original bytes are in ${terminalText(keptIn)}`];
   if (!damaged.some(({ isKept }) => isKept)) return [];
   return [
     `their bytes, and the ids of lost messages that are still readable, are in ${terminalText(keptIn)}`,

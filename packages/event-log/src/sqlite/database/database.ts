@@ -46,7 +46,7 @@ const CACHE_KIB = 16_384;
  * Each page costs four system calls on its way through the write-ahead log: with 16 KB, batches take a quarter less system time than with
  * 8 KB, and single messages cost the same.
  */
-const PAGE_BYTES = 16_384;
+export const PAGE_BYTES = 16_384;
 
 /** The write-ahead log's file is cut back to this size after a checkpoint, so that a burst does not leave a long file. */
 const LOG_FILE_BYTES = 8 * 1024 * 1024;

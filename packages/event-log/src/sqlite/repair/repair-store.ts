@@ -30,7 +30,7 @@ export interface RepairReport extends RepairedRows {
   readonly setAside?: readonly string[];
 }
 
-/** JSON lines. A missing stretch has no bytes, and a mended row has no text because it is in the log. */
+/** JSON lines. A missing stretch has no bytes. */
 const KEPT_FILE = "damaged-rows.jsonl";
 /** The folder in which a new database is built. Leftovers of a killed run are deleted. */
 const DRAFT_FOLDER = "repair.draft";
@@ -39,8 +39,8 @@ const DRAFT_FOLDER = "repair.draft";
  * Checks every file and table of a stopped collector's folder. Repairs what it can, and removes the rest so that the folder can be opened.
  *
  * If the database's structure is damaged, every readable row is copied into a new database, which replaces the damaged file in one step.
- * The damaged file is kept under another name. Derived data (indexes, profiles) is rebuilt. Rows of the log with one wrong bit are mended;
- * other damaged rows are removed after their bytes were written to a file. You can run it again at any time, even after it was killed.
+ * The damaged file is kept under another name. Derived data (indexes, profiles) is rebuilt. Damaged rows
+ * of the log are removed after their bytes were written to a file. You can run it again at any time, even after it was killed.
  * Rejects with `StorageUnavailable` if a collector uses the folder, or a newer version wrote it.
  */
 export async function repairStore({

@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { bytesIn } from "./pages/bytes-in.js";
 import type { DatabaseFile } from "./pages/database-file.js";
 import type { Cell, Value } from "./pages/read-cells.js";
 import { findCells, type Tree, treesOf } from "./pages/trees.js";
@@ -39,6 +38,14 @@ export function salvage(file: DatabaseFile, to: DatabaseSync): Salvage {
   }
   to.exec("COMMIT");
   return { unreadable, orphans: orphansIn(file, to, trees) };
+}
+
+/** The approximate size of these values. */
+function bytesIn(values: readonly Value[]): number {
+  return values.reduce<number>(
+    (sum, value) => sum + (typeof value === "string" || value instanceof Uint8Array ? value.length : 8),
+    0,
+  );
 }
 
 /** Writes the rows of one table. If two have the same key, the first one stays. */

@@ -6,7 +6,7 @@ import { TUNING_DEFAULTS } from "../../calls/tuning.js";
 import { OpenSegment } from "../../index/open-segment.js";
 import { SEGMENT_STATE } from "../../index/segments.js";
 import { Sidecars } from "../../index/sidecars.js";
-import { type IndexedRow, logRows, RowIndexer, soundRow } from "./log-rows.js";
+import { endOfSound, type IndexedRow, logRows, RowIndexer } from "./log-rows.js";
 
 /** How long a segment takes new messages with the default dedupe window. */
 const SEGMENT_MS = 86_400_000 / 8;
@@ -56,11 +56,9 @@ function namesOf(database: DatabaseSync): Map<number, string> {
 function* nameSources(database: DatabaseSync): Generator<string> {
   const names = namesOf(database);
   const nameless = new Set<number>();
-  for (const row of logRows(database)) {
-    const sound = soundRow(row);
-    for (const { sourceNo } of sound === undefined ? [] : decodeRow(sound))
+  for (const row of logRows(database))
+    for (const { sourceNo } of endOfSound(row) === undefined ? [] : decodeRow(row))
       if (!names.has(sourceNo)) nameless.add(sourceNo);
-  }
   for (const no of nameless) {
     const id = `src_lost_${no}`;
     database.prepare("INSERT INTO sources (no, id) VALUES (?, ?)").run(no, id);
@@ -131,10 +129,7 @@ function* rowsOf(
   from?: number,
   to?: number,
 ): Generator<IndexedRow> {
-  for (const row of logRows(database, from, to)) {
-    const sound = soundRow(row);
-    if (sound !== undefined) yield indexer.index(sound);
-  }
+  for (const row of logRows(database, from, to)) if (endOfSound(row) !== undefined) yield indexer.index(row);
 }
 
 function add(segment: OpenSegment, { keys, offsets }: IndexedRow): void {

@@ -5,7 +5,6 @@ import { KEY, KeyHasher } from "../../calls/append-request.js";
 import { hashKey, type KeyHashes } from "../../calls/key-hash.js";
 import { checkRow, decodeRow, type LogRow } from "../../calls/log-row.js";
 import { endOf } from "../../log/log.js";
-import { mendRow } from "./mend-row.js";
 
 /** The contents of a sound row, in the form that the index stores. */
 export interface IndexedRow {
@@ -19,14 +18,13 @@ export interface IndexedRow {
   readonly offsets: readonly number[];
 }
 
-/** The row, mended if one bit of it is wrong; undefined if it cannot be read. */
-export function soundRow(row: LogRow): LogRow | undefined {
+/** The offset after a row's last message; undefined if the row is damaged. */
+export function endOfSound(row: LogRow): number | undefined {
   try {
     checkRow(row);
-    endOf(decodeRow(row));
-    return row;
+    return endOf(decodeRow(row));
   } catch {
-    return mendRow(row);
+    return undefined;
   }
 }
 

@@ -1,12 +1,11 @@
 import { appendFileSync, closeSync, fsyncSync, ftruncateSync, openSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { decodeBatch } from "../../../message/decode-batch.js";
-import { checkRow, decodeRow, type LogRow } from "../../calls/log-row.js";
+import { decodeRow, type LogRow } from "../../calls/log-row.js";
 import { TUNING_DEFAULTS } from "../../calls/tuning.js";
 import { Segments } from "../../index/segments.js";
 import { emptyRow, NOTHING } from "../../log/empty-row.js";
-import { endOf } from "../../log/log.js";
-import { mendRow } from "./mend-row.js";
+import { endOfSound } from "./log-rows.js";
 
 interface Stretch {
   /** The offset of its first message. */
@@ -28,18 +27,15 @@ export interface DamagedStretch extends Stretch {
 export interface RepairedRows {
   /** How many rows of the log were read. */
   readonly rows: number;
-  /** How many messages are in the rows that are sound or were mended. */
+  /** How many messages are in the sound rows. */
   readonly messages: number;
-  /** Rows that had one wrong bit. It was corrected, and nothing is lost. */
-  readonly mended: readonly Stretch[];
   readonly damaged: readonly DamagedStretch[];
-  /** The file that holds the original bytes of all mended and damaged rows. Absent if there were none. */
+  /** The file that holds the original bytes of all damaged rows. Absent if there were none. */
   readonly keptIn?: string;
 }
 
 /**
- * Reads the whole log and mends rows with one wrong bit. Replaces rows that are damaged further, or missing, by empty ones, after writing
- * their bytes to `keptIn`. Offsets and the ids known to dedupe stay.
+ * Reads the whole log. Replaces rows that are damaged or missing by empty ones, after writing their bytes to `keptIn`. Offsets and the ids known to dedupe stay.
  */
 export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuilt: boolean): RepairedRows {
   const segments = new Segments(database, {
@@ -49,8 +45,8 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
     retention: {},
     tuning: TUNING_DEFAULTS,
   });
-  const { rows, messages, mended, found } = readAll(database, segments);
-  if (mended.length === 0 && found.length === 0) return { rows, messages, mended: [], damaged: [] };
+  const { rows, messages, found } = readAll(database, segments);
+  if (found.length === 0) return { rows, messages, damaged: [] };
   const damaged = found.map((stretch) => {
     const row = rowAt(database, stretch.first);
     return {
@@ -59,18 +55,14 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
       isKept: row?.body.some((byte) => byte !== 0) ?? false,
     };
   });
-  const lines = [
-    ...mended.map((row) => ({ ...stretchOf(row), isMended: true, ...bytesOf(rowAt(database, row.first)) })),
-    ...damaged.map(({ first, end, messageIds }) => ({
-      first,
-      end,
-      messageIds,
-      ...bytesOf(rowAt(database, first), "with text"),
+  keep(
+    keptIn,
+    damaged.map(({ first, end, messageIds }) => ({
+      ...{ first, end, messageIds },
+      ...bytesOf(rowAt(database, first)),
     })),
-  ];
-  keep(keptIn, lines);
+  );
   database.exec("BEGIN IMMEDIATE");
-  for (const row of mended) putRow(database, row);
   const report = damaged.map((stretch) => {
     const { first, end } = stretch;
     const forgotten = segments.forget(first, end);
@@ -80,20 +72,17 @@ export function repairRows(database: DatabaseSync, keptIn: string, isIndexRebuil
     return { ...stretch, messages: isIndexRebuilt ? end - first : forgotten };
   });
   database.exec("COMMIT");
-  return { rows, messages, mended: mended.map(stretchOf), damaged: report, keptIn };
+  return { rows, messages, damaged: report, keptIn };
 }
 
 interface Findings {
   readonly rows: number;
   readonly messages: number;
-  /** The rows with the wrong bit corrected. */
-  readonly mended: readonly LogRow[];
-  /** Stretches that cannot be mended. */
+  /** What is damaged or missing. */
   readonly found: readonly Stretch[];
 }
 
 function readAll(database: DatabaseSync, segments: Segments): Findings {
-  const mended: LogRow[] = [];
   const found: Stretch[] = [];
   /** The first offset of a damaged row. Only the next row shows where it ends. */
   let damagedFrom: number | undefined;
@@ -108,42 +97,19 @@ function readAll(database: DatabaseSync, segments: Segments): Findings {
     rows += 1;
     if (damagedFrom !== undefined) found.push({ first: damagedFrom, end: row.first });
     else if (row.first > end) found.push({ first: end, end: row.first });
-    const { rowEnd, mendedRow } = checkOrMend(row);
-    if (mendedRow !== undefined) mended.push(mendedRow);
+    const rowEnd = endOfSound(row);
     damagedFrom = rowEnd === undefined ? row.first : undefined;
     if (rowEnd !== undefined && !isEmpty(row)) messages += rowEnd - row.first;
     end = rowEnd ?? end;
   }
   const last = damagedFrom ?? end;
   if (last < segments.end) found.push({ first: last, end: segments.end });
-  return { rows, messages, mended, found };
-}
-
-/** `rowEnd` is undefined if the row cannot be mended. */
-function checkOrMend(row: LogRow): { readonly rowEnd?: number | undefined; readonly mendedRow?: LogRow } {
-  const rowEnd = endOfSound(row);
-  if (rowEnd !== undefined) return { rowEnd };
-  const mendedRow = mendRow(row);
-  return mendedRow === undefined ? {} : { rowEnd: endOfSound(mendedRow), mendedRow };
+  return { rows, messages, found };
 }
 
 /** Whether an earlier repair replaced a lost row by this one. */
 function isEmpty({ body }: LogRow): boolean {
   return Buffer.compare(body, NOTHING) === 0;
-}
-
-/** The offset after a row's last message; undefined if the row is damaged. */
-function endOfSound(row: LogRow): number | undefined {
-  try {
-    checkRow(row);
-    return endOf(decodeRow(row));
-  } catch {
-    return undefined;
-  }
-}
-
-function stretchOf(row: LogRow): Stretch {
-  return { first: row.first, end: endOf(decodeRow(row)) };
 }
 
 function rowAt(database: DatabaseSync, first: number): LogRow | undefined {
@@ -167,13 +133,13 @@ function readableIds(row: LogRow | undefined): string[] {
 }
 
 /** The original bytes of a row. The text of its requests is for people to read. */
-function bytesOf(row: LogRow | undefined, text?: "with text"): object {
+function bytesOf(row: LogRow | undefined): object {
   if (row === undefined) return {};
   const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
   return {
     meta: base64(row.meta),
     body: base64(row.body),
-    ...(text === undefined ? {} : { text: Buffer.from(row.body).toString("utf8") }),
+    text: Buffer.from(row.body).toString("utf8"),
   };
 }
 

@@ -1,8 +1,7 @@
 import { fstatSync, readSync } from "node:fs";
+import { PAGE_BYTES } from "../../database/database.js";
 
 const MAGIC = "SQLite format 3\0";
-/** Page sizes of sluice.db and of profiles.db. */
-const PAGE_SIZES = [16_384, 4096];
 const PTRMAP_ENTRY_BYTES = 5;
 const PTRMAP = { root: 1, free: 2, btree: 5 } as const;
 /** First byte of a b-tree page. */
@@ -11,18 +10,17 @@ export const PAGE = { indexInterior: 2, tableInterior: 5, indexLeaf: 10, tableLe
 const MOST_LEVELS = 20;
 
 /**
- * The pages of a SQLite file, read without SQLite, which refuses the whole file if one inner page is damaged. See
- * https://sqlite.org/fileformat2.html. The file must use auto-vacuum, as all of the store's do.
+ * The pages of `sluice.db`, read without SQLite, which refuses the whole file if one inner page is damaged. See
+ * https://sqlite.org/fileformat2.html. The file uses auto-vacuum.
  */
 export class DatabaseFile {
-  readonly pageBytes: number;
+  readonly pageBytes = PAGE_BYTES;
   readonly pageCount: number;
   readonly #descriptor: number;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
     const { size } = fstatSync(descriptor);
-    this.pageBytes = pageBytesIn(descriptor, size);
     // The last page may be cut short.
     this.pageCount = Math.ceil(size / this.pageBytes);
   }
@@ -77,34 +75,6 @@ export class DatabaseFile {
 
 function hasMagic(page: Uint8Array): boolean {
   return Buffer.from(page.buffer, page.byteOffset, 16).toString("latin1") === MAGIC;
-}
-
-function pageBytesIn(descriptor: number, size: number): number {
-  const head = new Uint8Array(100);
-  readSync(descriptor, head, 0, head.length, 0);
-  const stated = new DataView(head.buffer).getUint16(16);
-  if (hasMagic(head) && stated >= 512 && (stated & (stated - 1)) === 0) return stated;
-  return PAGE_SIZES.reduce((best, candidate) =>
-    plausibility(descriptor, size, candidate) > plausibility(descriptor, size, best) ? candidate : best,
-  );
-}
-
-/** How many pages to examine for the page size. */
-const SAMPLED_PAGES = 1000;
-
-/**
- * How plausible a page size is: higher the more pages start like b-tree pages, in number and as a share. The share matters because with
- * half the real size, half of the pages still do.
- */
-function plausibility(descriptor: number, size: number, pageBytes: number): number {
-  const pages = Math.min(SAMPLED_PAGES, Math.floor(size / pageBytes));
-  let likely = 0;
-  for (let no = 2; no <= pages; no++) {
-    const head = new Uint8Array(8);
-    readSync(descriptor, head, 0, head.length, (no - 1) * pageBytes);
-    if (isTreePage(head, pageBytes)) likely += 1;
-  }
-  return pages === 0 ? 0 : (likely * likely * pageBytes) / pages;
 }
 
 /** Whether a page starts with a valid b-tree header. */
