@@ -21,6 +21,8 @@ const PUBLISHED = [
   "packages/webhooks",
   "packages/testing",
   "packages/opentelemetry",
+  "packages/destination",
+  "packages/destination-email",
   "packages/cli",
   "apps/collector",
 ];
@@ -139,6 +141,8 @@ const TARBALLS: Record<string, { files: RegExp; packedBytes: number; unpackedByt
   "packages/webhooks": library(25 * KB, 100 * KB),
   "packages/testing": library(30 * KB, 100 * KB),
   "packages/opentelemetry": library(60 * KB, 250 * KB),
+  "packages/destination": library(15 * KB, 50 * KB),
+  "packages/destination-email": library(15 * KB, 50 * KB),
   "packages/cli": {
     files: /^(bin\/sluice\.cjs|dist\/(main\.js|THIRD-PARTY-LICENSES\.txt))$/,
     packedBytes: 180 * KB,

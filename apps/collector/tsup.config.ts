@@ -6,6 +6,7 @@ import { keepLicenses, leaveOut, requireBuiltins } from "../../tsup.base.ts";
 const bundled = [
   "@sluice/audiences",
   "@sluice/control-api",
+  "@sluice/destination",
   "@sluice/event-log",
   "@sluice/protocol",
   "@sluice/resilience",

@@ -1,4 +1,5 @@
 import type { CrashMarkers } from "@sluice/audiences";
+import type { DefinedDestination } from "@sluice/destination";
 import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
@@ -60,6 +61,8 @@ export interface CollectorOptions {
   readonly regionUrls?: Readonly<Partial<Record<Region, string>>>;
   /** Webhook targets that are allowed besides public addresses: addresses, blocks, host names. */
   readonly allowTargets?: readonly string[];
+  /** Destination types from outside: packages by name, files by path, or definitions. Default: none. */
+  readonly destinations?: readonly (string | DefinedDestination)[];
   readonly dedupeWindowMs?: number;
   /** How long and how much to keep, as in the configuration. Default: everything. The log announces it. */
   readonly retention?: Pick<CollectorConfig, "retentionMs" | "retentionBytes">;
@@ -108,6 +111,7 @@ export function collectorOptions(
     logger,
     regionUrls: defined({ oregon: config.oregonUrl, dublin: config.dublinUrl }),
     allowTargets: config.allowTargets,
+    destinations: config.destinations,
     dedupeWindowMs: config.dedupeWindowMs,
     allowedHosts: config.allowedHosts,
     retention: config,

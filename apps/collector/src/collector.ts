@@ -36,7 +36,8 @@ import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { startDelivery } from "./delivery/start-delivery.js";
-import { createCatalog } from "./destinations/catalog.js";
+import { BUILT_IN_TYPES, type Catalog, createCatalog } from "./destinations/catalog.js";
+import { loadPackages } from "./destinations/defined/load-packages.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
 import type { DestinationDocument } from "./documents/documents.js";
 import { newId } from "./documents/new-id.js";
@@ -405,7 +406,7 @@ async function startProcessing(parts: ProcessingParts) {
   const { keep } = parts.stages;
   const { clock, logger, metrics, live } = shared;
   const sending = sendingParts(options, clock, key);
-  const catalog = createCatalog({ ...sending, exportsFolder: join(options.dataDirectory, "exports") });
+  const catalog = await openCatalog(options, sending, logger);
   const digestKey = idDigestKey(key);
   const digest = idDigest(digestKey);
   const suppressions = keep(await openSuppressions({ store, clock, digest }), (it) => it.close());
@@ -456,6 +457,27 @@ async function startProcessing(parts: ProcessingParts) {
     (it) => it.close(),
   );
   return { ...sending, catalog, suppressions, delivery, audiences, deletions, operations };
+}
+
+/** The built-in destination types and those from outside. */
+async function openCatalog(
+  { dataDirectory, destinations = [] }: CollectorOptions,
+  sending: ChannelDeps,
+  logger: Logger,
+): Promise<Catalog> {
+  const named = destinations.filter((one) => typeof one === "string");
+  const { defined, unusable } = await loadPackages(named, process.cwd(), BUILT_IN_TYPES);
+  for (const one of unusable) logger.error("a package of destination types cannot be used", { ...one });
+  const log = logger.with({ component: "destinations" });
+  return createCatalog({
+    ...sending,
+    exportsFolder: join(dataDirectory, "exports"),
+    packages: {
+      defined: [...destinations.filter((one) => typeof one !== "string"), ...defined],
+      unusable,
+    },
+    log: (level, text, fields) => log[level](text, fields),
+  });
 }
 
 /** Starts what builds profiles and evaluates audiences and computed traits. */

@@ -11,6 +11,8 @@ export interface DestinationType {
   readonly type: string;
   /** The public name, as used in `integrations`. Case-sensitive. */
   readonly name: string;
+  /** One sentence about what it does. */
+  readonly description?: string;
   readonly mode: "cloud";
   /** The source kinds that it supports. */
   readonly sources: readonly SourceKind[];

@@ -1,29 +1,6 @@
+import type { SettingSchema, SettingsSchema } from "@sluice/destination";
 import { isPlainObject } from "@sluice/protocol";
 import type { SettingsIssue, SettingsResult } from "./destination.js";
-
-/**
- * The JSON Schema of a destination type's settings. It is what the catalog shows, and what `readSettings` checks settings
- * against and completes them with.
- */
-export interface SettingsSchema {
-  readonly type: "object";
-  readonly additionalProperties: false;
-  readonly properties: { readonly [name: string]: SettingSchema };
-}
-
-export interface SettingSchema {
-  readonly type: string | readonly string[];
-  readonly title: string;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly maximum?: number;
-  readonly pattern?: string;
-  /** Keywords that a setting's own reader checks, or that only describe it. */
-  readonly [keyword: string]: unknown;
-}
 
 export type RefuseSetting = (path: string, code: string, message: string) => void;
 
@@ -39,8 +16,6 @@ export type SettingReader<Stored> = (
 export interface ReadOptions<Stored> {
   readonly schema: SettingsSchema;
   readonly readers?: { readonly [name: string]: SettingReader<Stored> };
-  /** Completes the error "NAME must be …" for settings whose pattern needs explaining. */
-  readonly rules?: { readonly [name: string]: string };
 }
 
 /**
@@ -50,7 +25,7 @@ export interface ReadOptions<Stored> {
 export async function readSettings<Stored extends object>(
   input: unknown,
   previous: Stored | undefined,
-  { schema, readers = {}, rules = {} }: ReadOptions<Stored>,
+  { schema, readers = {} }: ReadOptions<Stored>,
 ): Promise<SettingsResult> {
   const issues: SettingsIssue[] = [];
   const refuse: RefuseSetting = (path, code, message) => {
@@ -65,7 +40,7 @@ export async function readSettings<Stored extends object>(
       refuse(name, "unknown_setting", `There is no setting ${name}`);
   const settings: Partial<Stored> = {};
   for (const [name, setting] of Object.entries(schema.properties)) {
-    const read = readers[name] ?? schemaReader<Stored>(name, setting, previous, rules[name]);
+    const read = readers[name] ?? schemaReader<Stored>(name, setting, previous);
     Object.assign(settings, await read(input[name], refuse));
   }
   return issues.length === 0 ? { ok: true, settings } : { ok: false, issues };
@@ -76,16 +51,18 @@ function schemaReader<Stored extends object>(
   name: string,
   setting: SettingSchema,
   previous: Stored | undefined,
-  rule: string | undefined,
 ): SettingReader<Stored> {
   return (given, refuse) => {
     const kept = previous?.[name as keyof Stored];
-    // Not checked again: a stored value that an older version accepted must not block the change of another setting.
+    // Not checked again: a stored value whose rule has changed must not block the change of another setting.
     if (given === undefined && kept !== undefined) return { [name]: kept } as Partial<Stored>;
     const value = given ?? setting.default;
-    if (value === undefined) return {};
+    if (value === undefined) {
+      if (setting.required === true) refuse(name, "required", `${name} is required`);
+      return {};
+    }
     if (isValid(setting, value)) return { [name]: value } as Partial<Stored>;
-    refuse(name, "invalid_value", `${name} must be ${rule ?? ruleOf(setting)}`);
+    refuse(name, "invalid_value", `${name} must be ${setting.rule ?? ruleOf(setting)}`);
     return {};
   };
 }
@@ -97,8 +74,14 @@ function isValid({ type, enum: words, pattern, ...limits }: SettingSchema, value
     const isOfType = types.includes("number") || (types.includes("integer") && Number.isSafeInteger(value));
     return isOfType && value >= minimum && value > exclusiveMinimum && value <= maximum;
   }
+  if (Array.isArray(value))
+    return (
+      types.includes("array") &&
+      value.length > 0 &&
+      value.every((item) => typeof item === "string" && new RegExp(pattern ?? "", "u").test(item))
+    );
   if (typeof value !== "string") return types.includes(typeof value);
-  return types.includes("string") && (words?.includes(value) ?? new RegExp(pattern ?? "").test(value));
+  return types.includes("string") && (words?.includes(value) ?? new RegExp(pattern ?? "", "u").test(value));
 }
 
 /** The values that a setting accepts, in words. */
@@ -106,6 +89,7 @@ function ruleOf({ type, enum: words, minimum, exclusiveMinimum, maximum }: Setti
   if (words !== undefined) return `one of ${words.join(", ")}`;
   if (type === "boolean") return "true or false";
   if (type === "string") return "a string";
+  if (type === "array") return "a list of at least one text";
   const noun = type === "integer" ? "an integer" : "a number";
   if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
   if (maximum === undefined) return `${noun} of at least ${minimum}`;

@@ -39,6 +39,7 @@ export interface CollectorConfig extends ClusterConfig {
   readonly trustedProxies: number;
   readonly proxyHeaders: "x-forwarded" | "forwarded";
   readonly allowTargets: readonly string[];
+  readonly destinations: readonly string[];
   readonly allowedHosts: readonly string[];
   readonly closeGraceMs: number;
 }
@@ -213,6 +214,14 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     parse: list,
     meaning:
       "Webhook targets that are allowed besides public addresses. Link-local and metadata addresses are never allowed.",
+  },
+  destinations: {
+    env: "SLUICE_DESTINATIONS",
+    default: [],
+    rule: "a list of names of packages, or paths of files that begin with `./` or `/`, separated by commas",
+    parse: list,
+    meaning:
+      "Packages with further destination types, such as `@sluice/destination-email`, installed in the folder where the collector starts. They run in its process and are trusted. One that cannot be used is named in the log and in the catalog.",
   },
   allowedHosts: {
     env: "SLUICE_ALLOWED_HOSTS",

@@ -3,16 +3,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { consoleType } from "../../src/destinations/console/console.js";
+import { consoleDestination } from "../../src/destinations/console/console.js";
+import { definedType } from "../../src/destinations/defined/defined-type.js";
 import type { Round } from "../../src/destinations/destination.js";
-import { fileType } from "../../src/destinations/file/file.js";
+import { fileDestination } from "../../src/destinations/file/file.js";
 import { openRotatingFile } from "../../src/destinations/file/rotating-file.js";
+import { secretBox } from "../../src/destinations/secret-box.js";
+import { egressPolicy } from "../../src/sender/egress-policy.js";
 
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-file-"));
 });
 afterEach(() => rm(folder, { recursive: true }));
+
+const DEPS = {
+  clock: systemClock,
+  secrets: secretBox(new Uint8Array(32)),
+  egress: egressPolicy(),
+  resolve: async () => [],
+  log: () => {},
+};
 
 const message = (messageId: string, event = "Ordered") => ({
   messageId,
@@ -33,7 +44,7 @@ const round: Round = {
 
 describe("a file destination", () => {
   it("writes one line of JSON per message, synced before it reports delivery", async () => {
-    const type = fileType({ clock: systemClock, folder });
+    const type = definedType(fileDestination(folder), DEPS);
     const settings = await type.parseSettings({ fileName: "out.jsonl" }, undefined);
     if (!settings.ok) throw new Error("refused");
     const destination = await type.open(settings.settings);
@@ -47,7 +58,7 @@ describe("a file destination", () => {
   });
 
   it("writes only into its folder", async () => {
-    const type = fileType({ clock: systemClock, folder });
+    const type = definedType(fileDestination(folder), DEPS);
     for (const fileName of ["../x", "/etc/x", "a/b", ".hidden", "", "a\0b", "a".repeat(200)]) {
       expect(await type.parseSettings({ fileName }, undefined)).toMatchObject({
         ok: false,
@@ -57,7 +68,7 @@ describe("a file destination", () => {
   });
 
   it("refuses the name of a rotated file, whichever destination rotates it", async () => {
-    const type = fileType({ clock: systemClock, folder });
+    const type = definedType(fileDestination(folder), DEPS);
     for (const fileName of ["x.jsonl.1", "x.12", "a.1.2"])
       expect(await type.parseSettings({ fileName }, undefined)).toMatchObject({
         ok: false,
@@ -69,7 +80,7 @@ describe("a file destination", () => {
   });
 
   it("keeps a stored name that is refused by now, unless it is set again", async () => {
-    const type = fileType({ clock: systemClock, folder });
+    const type = definedType(fileDestination(folder), DEPS);
     const stored = { fileName: "x.jsonl.1", maxBytes: 100_000, maxFiles: 10 };
     expect(await type.parseSettings({ maxFiles: 3 }, stored)).toEqual({
       ok: true,
@@ -79,7 +90,7 @@ describe("a file destination", () => {
   });
 
   it("shares its file with other destinations of the same name, and a rotation loses no line", async () => {
-    const type = fileType({ clock: systemClock, folder });
+    const type = definedType(fileDestination(folder), DEPS);
     const settings = { fileName: "out.jsonl", maxBytes: 2_000, maxFiles: 100 };
     const destinations = await Promise.all([type.open(settings), type.open(settings)]);
     const ids = Array.from({ length: 60 }, (_, i) => `m${i}`);
@@ -104,7 +115,7 @@ describe("a file destination", () => {
   });
 
   it("returns a retryable failure if the file cannot be written", async () => {
-    const type = fileType({ clock: systemClock, folder });
+    const type = definedType(fileDestination(folder), DEPS);
     const destination = await type.open({ fileName: "out.jsonl", maxBytes: 1e6, maxFiles: 1 });
     await destination.close();
     expect(await destination.deliver(message("m1"), round)).toMatchObject({
@@ -143,7 +154,10 @@ describe("a rotating file", () => {
 describe("a console destination", () => {
   it("prints one line without terminal control characters", async () => {
     const lines: string[] = [];
-    const type = consoleType({ clock: systemClock, printLine: (line) => lines.push(line) });
+    const type = definedType(
+      consoleDestination((line) => lines.push(line)),
+      DEPS,
+    );
     const destination = await type.open({});
     await destination.deliver(message("m1", "\u001b[2J\u009b31m\u202egnp.exe\nx"), round);
     expect(lines).toHaveLength(1);
@@ -154,7 +168,10 @@ describe("a console destination", () => {
   });
 
   it("has no settings", async () => {
-    const type = consoleType({ clock: systemClock, printLine: () => {} });
+    const type = definedType(
+      consoleDestination(() => {}),
+      DEPS,
+    );
     expect(await type.parseSettings({ color: true }, undefined)).toMatchObject({ ok: false });
   });
 });

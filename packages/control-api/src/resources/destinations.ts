@@ -19,9 +19,22 @@ export const CatalogEntryView = Type.Object({
   mode: Type.Literal("cloud"),
   sources: Type.Array(SourceKindView),
   historical: Type.Boolean({ description: "Whether it accepts old messages" }),
+  description: Type.Optional(Type.String({ description: "One sentence about what it does" })),
   settingsSchema: Type.Object({}, { description: "JSON Schema of `settings`" }),
 });
 export type CatalogEntryView = Shape<typeof CatalogEntryView>;
+
+export const CatalogView = Type.Object({
+  items: Type.Array(CatalogEntryView),
+  unusable: Type.Array(
+    Type.Object({
+      package: Type.String({ description: "As the setting `destinations` names it" }),
+      message: Type.String({ description: "What is wrong with it, and what to do" }),
+    }),
+    { description: "Packages of destination types that could not be used" },
+  ),
+});
+export type CatalogView = Shape<typeof CatalogView>;
 
 export const FilterRuleView = Type.Object(
   {
@@ -163,7 +176,7 @@ export const destinationEndpoints = {
     name: "catalog.list",
     summary: "List the destination types",
     access: "read",
-    answer: { status: 200, description: "All types", schema: listOf(CatalogEntryView) },
+    answer: { status: 200, description: "All types", schema: CatalogView },
     commands: [{ name: "destinations catalog", columns: "type name sources historical" }],
   },
   "POST /destinations": {

@@ -21,7 +21,7 @@ export const destinations = documentResource<DestinationDocument>(DOCUMENT_KINDS
 
 export const destinationEndpoints: readonly Endpoint[] = [
   endpoint("GET /catalog", (_request, { catalog }) => {
-    return { status: 200, body: { items: catalog.types.map(catalogEntryView) } };
+    return { status: 200, body: { items: catalog.types.map(catalogEntryView), unusable: catalog.unusable } };
   }),
   endpoint("POST /destinations", async ({ body }, context) => {
     const destination = accept(await createDestination(context, body));

@@ -3,6 +3,7 @@ import type { Versioned } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { DestinationStatus } from "../../delivery/delivery-stage.js";
 import { type Health, judgeHealth } from "../../delivery/health/judge-health.js";
+import { withoutType } from "../../destinations/catalog.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import type { AdminContext } from "../context.js";
 import { withoutUndefined } from "../without-undefined.js";
@@ -54,7 +55,7 @@ async function withoutConsumer(
   const { behind, retries } = await store.consumers.backlog(id);
   const isUnknown = catalog.get(value.type) === undefined;
   const nowMs = clock.now();
-  const error = `This collector has no destination type ${value.type}`;
+  const error = withoutType(value.type, catalog);
   const health = judgeHealth({
     isEnabled: value.enabled,
     cannotOpen: isUnknown,

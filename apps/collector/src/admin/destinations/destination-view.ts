@@ -48,6 +48,7 @@ export function catalogEntryView(type: DestinationType): CatalogEntryView {
     mode: type.mode,
     sources: type.sources,
     historical: type.historical.accepted,
+    ...(type.description === undefined ? {} : { description: type.description }),
     settingsSchema: type.settingsSchema,
   };
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Offset, Store, Versioned } from "@sluice/event-log";
 import { BEFORE_FIRST, DOCUMENT_KINDS, VersionConflict } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import type { Catalog } from "../../destinations/catalog.js";
+import { type Catalog, withoutType } from "../../destinations/catalog.js";
 import type { SettingsIssue } from "../../destinations/destination.js";
 import type {
   CatchUpDocument,
@@ -70,7 +70,7 @@ export async function createDestination(deps: ConnectionDeps, input: NewDestinat
     return invalid({
       path: "type",
       code: "unknown_type",
-      message: `There is no destination type ${input.type}; there are ${known}`,
+      message: `${withoutType(input.type, catalog)}. There are ${known}`,
     });
   }
   const sourceIds = [...new Set(input.sourceIds ?? [])];

@@ -1,8 +1,6 @@
 import { join } from "node:path";
-import { KB, webhookPayload } from "@sluice/protocol";
-import type { Clock } from "@sluice/resilience";
-import type { DestinationType } from "../destination.js";
-import { readSettings, type SettingsSchema } from "../read-settings.js";
+import { type DefinedDestination, defineDestination, type SettingsSchema } from "@sluice/destination";
+import { KB } from "@sluice/protocol";
 import { sharedFiles } from "./shared-files.js";
 
 export interface FileSettings {
@@ -29,6 +27,7 @@ const SCHEMA: SettingsSchema = {
       description: "In the collector's exports folder",
       type: "string",
       pattern: FILE_NAME.source,
+      rule: "a plain file name (letters, digits, dot, dash, underscore), without folders and without a number at its end such as `.1`: rotated files are named so",
       default: "messages.jsonl",
     },
     maxBytes: {
@@ -47,62 +46,31 @@ const SCHEMA: SettingsSchema = {
   },
 };
 
-const RULES = {
-  fileName:
-    "a plain file name (letters, digits, dot, dash, underscore), without folders and without a number at its end such as `.1`: rotated files are named so",
-};
-
 /** Appends each message as a line of JSON to a file of the exports folder, synced before it counts as delivered. */
-export function fileType(deps: { readonly clock: Clock; readonly folder: string }): DestinationType {
+export function fileDestination(folder: string): DefinedDestination {
   const files = sharedFiles();
-  return {
+  return defineDestination<FileSettings>({
     type: "file",
     name: "File",
-    mode: "cloud",
-    sources: ["web", "mobile", "server"],
-    historical: { accepted: true },
-    takesDeletions: false,
-    settingsSchema: SCHEMA,
-    parseSettings: (input, previous) =>
-      readSettings(input ?? {}, previous as FileSettings | undefined, { schema: SCHEMA, rules: RULES }),
-    describe: (settings) => ({ ...(settings as FileSettings) }),
-    async open(kept) {
-      const settings = kept as FileSettings;
-      const path = join(deps.folder, settings.fileName);
-      const file = await files.open({ path, maxBytes: settings.maxBytes, maxFiles: settings.maxFiles });
+    settings: SCHEMA,
+    target: ({ fileName }) => `file:${fileName}`,
+    // Lines that are written at one moment share one sync.
+    flow: () => ({ concurrency: 500, order: "none" }),
+    async open({ fileName, maxBytes, maxFiles }) {
+      const file = await files.open({ path: join(folder, fileName), maxBytes, maxFiles });
       return {
-        // Lines that are written at one moment share one sync.
-        flow: { concurrency: 500, order: "none" },
-        async deliver({ message, timestamp }, round) {
-          const atMs = deps.clock.now();
-          const startedMs = deps.clock.monotonic();
-          const line = `${JSON.stringify(webhookPayload(message, timestamp))}\n`;
-          const failure = await file.append(line).then(
-            () => undefined,
-            (error: NodeJS.ErrnoException) => error.code ?? error.message,
-          );
-          const error =
-            failure === undefined
-              ? {}
-              : { error: { code: "write_failed", message: `The file cannot be written (${failure})` } };
-          round.record({
-            atMs,
-            url: `file:${settings.fileName}`,
-            latencyMs: deps.clock.monotonic() - startedMs,
-            ...error,
-          });
-          return failure === undefined
-            ? { kind: "delivered", reason: "written" }
-            : {
-                kind: "retry",
-                reason: `write_failed: ${failure}`,
-                doneUrls: [],
-                failedUrls: [],
-                alive: false,
-              };
+        async deliver({ payload }) {
+          try {
+            await file.append(`${JSON.stringify(payload)}\n`);
+            return { kind: "delivered", reason: "written" };
+          } catch (error) {
+            const { code, message } = error as NodeJS.ErrnoException;
+            const detail = `The file cannot be written (${code ?? message})`;
+            return { kind: "retry", reason: `write_failed: ${code ?? message}`, detail };
+          }
         },
         close: () => file.close(),
       };
     },
-  };
+  });
 }

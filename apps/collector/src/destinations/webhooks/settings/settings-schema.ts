@@ -1,5 +1,5 @@
+import type { SettingsSchema } from "@sluice/destination";
 import { LIMITS } from "@sluice/protocol";
-import type { SettingsSchema } from "../../read-settings.js";
 
 export const MAX_URL_LENGTH = 2_048;
 

@@ -30,7 +30,7 @@ export interface SmtpServer extends AsyncDisposable {
   refuse(answer: string | undefined): void;
 }
 
-const FIXTURES = join(import.meta.dirname, "../sender/fixtures");
+const FIXTURES = join(import.meta.dirname, "../../../apps/collector/test/sender/fixtures");
 const CERTIFICATE = {
   key: readFileSync(join(FIXTURES, "valid.key")),
   cert: readFileSync(join(FIXTURES, "valid.pem")),

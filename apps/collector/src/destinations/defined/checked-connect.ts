@@ -1,0 +1,57 @@
+import { isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { Connect } from "@sluice/destination";
+import { type ConnectorOptions, checkedConnector } from "../../sender/checked-connector.js";
+
+/** Connections for destinations from outside, only where the policy allows. */
+export function checkedConnect(options: ConnectorOptions): Connect {
+  const connector = checkedConnector(options);
+  return async ({ host, port, tls = false, signal }) => {
+    signal?.throwIfAborted();
+    const ended = Promise.withResolvers<Socket>();
+    let opening: Socket | undefined;
+    const abort = (): void => {
+      opening?.destroy();
+      ended.reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      connector(
+        { hostname: host, host, port: String(port), protocol: "http:" },
+        (socket) => {
+          opening = socket;
+        },
+        (...[error, socket]) => (error === null ? ended.resolve(socket) : ended.reject(error)),
+      );
+      const socket = await ended.promise;
+      return tls ? await secured(socket, host, options.timeoutMs) : socket;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  };
+}
+
+function secured(socket: Socket, host: string, timeoutMs: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const encrypted = connectTls({
+      socket,
+      minVersion: "TLSv1.2",
+      rejectUnauthorized: true,
+      ...(isIP(host) === 0 ? { servername: host } : { host }),
+    });
+    const fail = (error: Error): void => {
+      encrypted.destroy();
+      reject(error);
+    };
+    const onTimeout = (): void =>
+      fail(Object.assign(new Error(`No TLS connection within ${timeoutMs} ms`), { code: "ETIMEDOUT" }));
+    encrypted.setTimeout(timeoutMs, onTimeout);
+    encrypted.once("error", fail);
+    encrypted.once("secureConnect", () => {
+      encrypted.setTimeout(0);
+      encrypted.off("timeout", onTimeout);
+      encrypted.off("error", fail);
+      resolve(encrypted);
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { DESTINATION_INTERFACE, type DefinedDestination } from "@sluice/destination";
+
+/** A package with destinations that could not be used. Its destinations keep their messages until it can. */
+export interface UnusablePackage {
+  readonly package: string;
+  /** Says what is wrong, and what to do. */
+  readonly message: string;
+}
+
+export interface LoadedPackages {
+  readonly defined: readonly DefinedDestination[];
+  readonly unusable: readonly UnusablePackage[];
+}
+
+/**
+ * Loads packages by name, or files by a path that begins with `.` or `/`, as a module in `folder` would. A package has one definition as
+ * its default export, or a list of them. Never rejects.
+ */
+export async function loadPackages(
+  names: readonly string[],
+  folder: string,
+  builtIn: readonly string[],
+): Promise<LoadedPackages> {
+  const taken = new Map(builtIn.map((type) => [type, "the collector"]));
+  const defined: DefinedDestination[] = [];
+  const unusable: UnusablePackage[] = [];
+  for (const name of new Set(names)) {
+    try {
+      const found = definitionsOf(await load(name, folder));
+      for (const { definition } of found) {
+        const other = taken.get(definition.type);
+        if (other !== undefined) throw new Error(`Its type ${definition.type} is one of ${other} already`);
+      }
+      for (const one of found) taken.set(one.definition.type, name);
+      defined.push(...found);
+    } catch (error) {
+      unusable.push({ package: name, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { defined, unusable };
+}
+
+async function load(name: string, folder: string): Promise<unknown> {
+  let path: string;
+  try {
+    path = createRequire(join(folder, "package.json")).resolve(name);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ERR_PACKAGE_PATH_NOT_EXPORTED")
+      throw new Error('Its exports must have the condition "default" or "module-sync"');
+    throw new Error(`It is not installed in ${folder}: run \`npm install ${name}\` there`);
+  }
+  try {
+    return ((await import(pathToFileURL(path).href)) as { default?: unknown }).default;
+  } catch (error) {
+    throw new Error(
+      `It threw while it was loaded: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function definitionsOf(exported: unknown): readonly DefinedDestination[] {
+  const list: readonly unknown[] = Array.isArray(exported) ? exported : [exported];
+  return list.map((one) => {
+    const { interfaceVersion, definition } = (one ?? {}) as Partial<DefinedDestination>;
+    if (typeof interfaceVersion !== "number" || typeof definition?.type !== "string")
+      throw new Error("Its default export must be what defineDestination of @sluice/destination returns");
+    if (interfaceVersion !== DESTINATION_INTERFACE)
+      throw new Error(
+        `It is written for version ${interfaceVersion} of the interface, this collector has ${DESTINATION_INTERFACE}: install a version of the package that fits`,
+      );
+    return { interfaceVersion, definition };
+  });
+}

@@ -1,0 +1,181 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DestinationDefinition, defineDestination } from "@sluice/destination";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { loadPackages } from "../../src/destinations/defined/load-packages.js";
+import { startTestCollector, type TestCollector } from "../../src/testing.js";
+
+const SETTINGS = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    host: { type: "string", title: "Host", required: true },
+    token: { type: "string", title: "Token", secret: { boundTo: ["host"] } },
+  },
+} as const;
+interface Settings {
+  readonly host: string;
+  readonly token?: string;
+}
+type Open = DestinationDefinition<Settings>["open"];
+
+async function collectorWith(open: Open): Promise<{ collector: TestCollector; id: string }> {
+  const tally = defineDestination<Settings>({
+    type: "tally",
+    name: "Tally",
+    description: "Counts messages",
+    settings: SETTINGS,
+    target: ({ host }) => `tally:${host}`,
+    open,
+  });
+  const collector = await startTestCollector({ destinations: [tally] });
+  onTestFinished(() => collector.close());
+  const { id } = (await collector.api("POST", "/destinations", {
+    type: "tally",
+    sourceIds: [collector.sourceId],
+    settings: { host: "a.example", token: "s3cret-token" },
+  })) as { id: string };
+  return { collector, id };
+}
+
+const track = (collector: TestCollector) =>
+  collector.send({ type: "track", event: "Ordered", userId: "u1", messageId: "m1" });
+const outcome = async ({ api }: TestCollector) =>
+  (await api("GET", "/messages/m1")) as { deliveries: { state: string }[] };
+
+it("gets messages with its settings opened, and shows its attempts", async () => {
+  const got: unknown[] = [];
+  const { collector } = await collectorWith((settings) => ({
+    async deliver({ id, payload }, { number, isLast }) {
+      got.push([settings, id, payload.event, number, isLast]);
+      return { kind: "delivered", reason: "counted" };
+    },
+  }));
+  await track(collector);
+  await collector.advance(1_000);
+  expect(got).toEqual([[{ host: "a.example", token: "s3cret-token" }, "m1", "Ordered", 1, false]]);
+  expect(JSON.stringify(await outcome(collector))).toContain('"tally:a.example"');
+});
+
+it("is in the catalog with its words", async () => {
+  const { collector } = await collectorWith(() => ({ deliver: async () => DELIVERED }));
+  const { items } = (await collector.api("GET", "/catalog")) as { items: object[] };
+  expect(items).toContainEqual(
+    expect.objectContaining({ type: "tally", name: "Tally", description: "Counts messages" }),
+  );
+});
+
+const DELIVERED = { kind: "delivered", reason: "counted" } as const;
+
+describe("a delivery that goes wrong", () => {
+  it.each<[string, () => unknown, string]>([
+    ["throws", () => Promise.reject(new Error("no s3cret-token for you")), "no [redacted] for you"],
+    ["resolves with nothing", async () => undefined, "deliver must resolve with"],
+    ["never ends", () => new Promise(() => {}), "Not delivered within 30000 ms"],
+    [
+      "asks for a retry",
+      async () => ({ kind: "retry", reason: "busy", detail: "come back\nlater" }),
+      "come back later",
+    ],
+  ])("is retried and explained: it %s", async (_name, deliver, text) => {
+    let calls = 0;
+    const { collector } = await collectorWith(() => ({
+      deliver: () => (++calls === 1 ? deliver() : Promise.resolve(DELIVERED)) as Promise<typeof DELIVERED>,
+    }));
+    await track(collector);
+    await collector.advance(120_000);
+    expect(calls).toBe(2);
+    const trace = JSON.stringify(await outcome(collector));
+    expect(trace).toContain(text);
+    expect(trace).toContain('"delivered"');
+    expect(trace).not.toContain("s3cret-token");
+  });
+
+  it("fails at once if it can never work", async () => {
+    const { collector } = await collectorWith(() => ({
+      deliver: async () => ({ kind: "failed", reason: "550", detail: "unknown" }),
+    }));
+    await track(collector);
+    await collector.advance(1_000);
+    expect(JSON.stringify(await outcome(collector))).toContain('"failed"');
+  });
+});
+
+it("aborts deliveries under way when it is closed, and makes them again", async () => {
+  const signals: AbortSignal[] = [];
+  const { collector, id } = await collectorWith(() => ({
+    deliver: (_, { signal }) => {
+      signals.push(signal);
+      return signals.length === 1 ? new Promise(() => {}) : Promise.resolve(DELIVERED);
+    },
+  }));
+  await track(collector);
+  await collector.advance(1_000);
+  await collector.api("PATCH", `/destinations/${id}`, { settings: { host: "a.example" } });
+  await collector.advance(120_000);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+});
+
+it("refuses settings by its schema, and keeps secrets to itself", async () => {
+  const { collector, id } = await collectorWith(() => ({ deliver: async () => DELIVERED }));
+  const change = (settings: object) => collector.api("PATCH", `/destinations/${id}`, { settings });
+  await expect(change({ colour: "red" })).rejects.toThrow("There is no setting colour");
+  await expect(change({ host: "b.example" })).rejects.toThrow("Enter token again: host was changed");
+  await expect(change({ host: null })).rejects.toThrow("host is required");
+  const shown = await change({ host: "b.example", token: "another-token" });
+  expect(shown).toMatchObject({ settings: { host: "b.example", tokenSet: true } });
+  expect(JSON.stringify([shown, await collector.store.config.list("destination")])).not.toContain("-token");
+});
+
+describe("packages", () => {
+  const GOOD = `{ interfaceVersion: 1, definition: { type: "t", name: "T", settings: {}, open() {} } }`;
+
+  async function folderWith(content: string): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), "sluice-packages-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await mkdir(join(folder, "node_modules/one"), { recursive: true });
+    await writeFile(
+      join(folder, "node_modules/one/package.json"),
+      JSON.stringify({ name: "one", type: "module", exports: { default: "./index.js" } }),
+    );
+    await writeFile(join(folder, "node_modules/one/index.js"), content);
+    return folder;
+  }
+
+  it("are loaded by name and by path, each once", async () => {
+    const folder = await folderWith(`export default ${GOOD};`);
+    await writeFile(join(folder, "own.mjs"), `export default [${GOOD.replace('"t"', '"own"')}];`);
+    const loaded = await loadPackages(["one", "one", "./own.mjs"], folder, []);
+    expect(loaded.unusable).toEqual([]);
+    expect(loaded.defined.map(({ definition }) => definition.type)).toEqual(["t", "own"]);
+  });
+
+  it.each([
+    ["export default {};", /default export must be what defineDestination/],
+    [`export default ${GOOD.replace(": 1", ": 2")};`, /version 2 of the interface, this collector has 1/],
+    ['throw new Error("broken");', /threw while it was loaded: broken/],
+    [`export default ${GOOD.replace('"t"', '"file"')};`, /type file is one of the collector already/],
+  ])("that cannot be used are named: %s", async (content, expected) => {
+    const folder = await folderWith(content);
+    const { defined, unusable } = await loadPackages(["one", "missing"], folder, ["file"]);
+    expect(defined).toEqual([]);
+    expect(unusable).toMatchObject([
+      { package: "one", message: expect.stringMatching(expected) },
+      { package: "missing", message: expect.stringContaining("run `npm install missing` there") },
+    ]);
+  });
+
+  it("leave their destinations' messages waiting, with the reason", async () => {
+    const first = await collectorWith(() => ({ deliver: async () => DELIVERED }));
+    const { store, clock } = first.collector;
+    await first.collector.close();
+    const second = await startTestCollector({ store, clock, destinations: ["sluice-destination-gone"] });
+    onTestFinished(() => second.close());
+    const shown = JSON.stringify(await second.api("GET", `/destinations/${first.id}/status`));
+    expect(shown).toContain("no destination type tally. The package sluice-destination-gone cannot be used");
+    expect(await second.api("GET", "/catalog")).toMatchObject({
+      unusable: [{ package: "sluice-destination-gone" }],
+    });
+  });
+});

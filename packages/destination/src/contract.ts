@@ -1,0 +1,190 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert";
+import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { DefinedDestination } from "./define-destination.js";
+import {
+  type Attempt,
+  type Connect,
+  DESTINATION_INTERFACE,
+  type DeliveryResult,
+  type OpenContext,
+  type OpenDestination,
+  type OutgoingMessage,
+} from "./definition.js";
+
+/** What an author's tests have for the contract: a real server that takes what the destination sends. */
+export interface ContractWorld {
+  readonly destination: DefinedDestination;
+  /** Valid settings for a server that works. Called once for each check. */
+  settings(): Promise<object>;
+  /** Valid settings for a server that refuses connections. */
+  unreachable(): Promise<object>;
+  /** The ids of the messages that arrived, in any order, repetitions as well. */
+  arrived(): Promise<readonly string[]>;
+}
+
+/** One promise of the contract, for any test runner: `for (const { name, run } of contractOf(world)) it(name, run);` */
+export interface ContractCheck {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+/** Every promise that the collector relies on. A check that fails throws an `AssertionError`. */
+export function contractOf(world: ContractWorld): readonly ContractCheck[] {
+  return [
+    {
+      name: "is written for the interface of this package",
+      run: async () => strictEqual(world.destination.interfaceVersion, DESTINATION_INTERFACE),
+    },
+    {
+      name: "accepts its own settings, and names its target without a secret",
+      run: () => namesTarget(world),
+    },
+    { name: "delivers a message, through a connection of the collector", run: () => deliversOne(world) },
+    {
+      name: "delivers messages at the same time, as many as its flow allows",
+      run: () => deliversMany(world),
+    },
+    {
+      name: "asks for a retry if the server cannot be reached",
+      run: async () =>
+        opened(world, await world.unreachable(), async (open) => {
+          const result = await settled(open.deliver(testMessage("contract-2"), attempt()));
+          strictEqual(result.kind, "retry", JSON.stringify(result));
+        }),
+    },
+    {
+      name: "delivers nothing if the collector refuses the address",
+      run: () => connectsOnlyAsAllowed(world),
+    },
+    {
+      name: "ends a delivery whose signal is aborted",
+      run: async () =>
+        opened(world, await world.settings(), async (open) => {
+          const controller = new AbortController();
+          const delivery = settled(open.deliver(testMessage("contract-4"), attempt(controller.signal)));
+          controller.abort();
+          await delivery;
+        }),
+    },
+  ];
+}
+
+async function opened(
+  { destination: { definition } }: ContractWorld,
+  settings: object,
+  use: (open: OpenDestination, context: TestContext) => Promise<void>,
+): Promise<void> {
+  const context = testContext();
+  const open = await definition.open(settings as never, context);
+  try {
+    await use(open, context);
+  } finally {
+    await open.close?.();
+    context.closeAll();
+  }
+}
+
+async function namesTarget({ destination, settings }: ContractWorld): Promise<void> {
+  const { definition } = destination;
+  const given = await settings();
+  deepStrictEqual(definition.check?.(given as never) ?? [], []);
+  const target = definition.target?.(given as never) ?? "";
+  for (const secret of secretsOf(destination, given))
+    ok(!target.includes(secret), "the target contains a secret");
+}
+
+async function deliversOne(world: ContractWorld): Promise<void> {
+  await opened(world, await world.settings(), async (open, context) => {
+    const result = await open.deliver(testMessage("contract-1"), attempt());
+    strictEqual(result.kind, "delivered", JSON.stringify(result));
+    ok((await world.arrived()).includes("contract-1"), "the message did not arrive");
+    ok(context.connections > 0, "it connected without `context.connect`");
+  });
+}
+
+async function deliversMany(world: ContractWorld): Promise<void> {
+  const settings = await world.settings();
+  const { concurrency } = world.destination.definition.flow?.(settings as never) ?? { concurrency: 1 };
+  const ids = Array.from({ length: Math.min(concurrency, 20) }, (_, index) => `contract-many-${index}`);
+  await opened(world, settings, async (open) => {
+    const results = await Promise.all(ids.map((id) => open.deliver(testMessage(id), attempt())));
+    for (const result of results) strictEqual(result.kind, "delivered", JSON.stringify(result));
+  });
+  const arrived = new Set(await world.arrived());
+  deepStrictEqual(
+    ids.filter((id) => !arrived.has(id)),
+    [],
+  );
+}
+
+async function connectsOnlyAsAllowed({ destination, settings }: ContractWorld): Promise<void> {
+  const context = testContext(() => new Error("refused by the collector"));
+  // It may connect when it is opened, and fail there.
+  const open = await Promise.resolve(destination.definition.open((await settings()) as never, context)).catch(
+    () => undefined,
+  );
+  if (open === undefined) return;
+  const result = await settled(open.deliver(testMessage("contract-3"), attempt()));
+  await open.close?.();
+  ok(result.kind !== "delivered", "it delivered without the collector's connection");
+}
+
+/** A rejection counts as a retry, as in the collector. */
+async function settled(delivery: Promise<DeliveryResult>): Promise<DeliveryResult> {
+  return delivery.catch((error: unknown) => ({ kind: "retry", reason: String(error) }));
+}
+
+function secretsOf({ definition }: DefinedDestination, settings: object): string[] {
+  return Object.entries(settings).flatMap(([name, value]) =>
+    definition.settings.properties[name]?.secret !== undefined && typeof value === "string" ? [value] : [],
+  );
+}
+
+function testMessage(id: string): OutgoingMessage {
+  const timestamp = "2026-01-01T00:00:00.000Z";
+  const payload = { type: "track", event: "Contract", userId: "u1", messageId: id, timestamp };
+  return { id, sourceId: "src_contract", timestamp, payload };
+}
+
+function attempt(signal: AbortSignal = new AbortController().signal): Attempt {
+  return { number: 1, isLast: false, signal };
+}
+
+interface TestContext extends OpenContext {
+  /** Connections that were opened. */
+  readonly connections: number;
+  closeAll(): void;
+}
+
+/** Connects like the collector, to any address. */
+function testContext(refusal: () => Error | undefined = () => undefined): TestContext {
+  const sockets: Socket[] = [];
+  const connect: Connect = ({ host, port, tls = false, signal }) =>
+    new Promise((resolve, reject) => {
+      const refused = refusal();
+      if (refused !== undefined) {
+        reject(refused);
+        return;
+      }
+      const socket = tls
+        ? connectTls({ host, port, servername: host, rejectUnauthorized: false })
+        : connectPlain({ host, port });
+      sockets.push(socket);
+      signal?.addEventListener("abort", () => socket.destroy(new Error("aborted")), { once: true });
+      socket.once("error", reject);
+      socket.once(tls ? "secureConnect" : "connect", () => resolve(socket));
+    });
+  return {
+    connect,
+    // biome-ignore lint/plugin: authors' tests have no clock of the collector.
+    now: () => Date.now(),
+    log() {},
+    get connections() {
+      return sockets.length;
+    },
+    closeAll() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { DESTINATION_INTERFACE, type DestinationDefinition } from "./definition.js";
+import type { SettingSchema } from "./settings.js";
+
+/** A definition together with the version of the interface that it was written for: what a package exports. */
+export interface DefinedDestination {
+  readonly interfaceVersion: number;
+  // Its settings are checked by its own schema before it gets them.
+  readonly definition: DestinationDefinition<never>;
+}
+
+/**
+ * Checks a definition. Make it the default export of your package. Throws a TypeError that says what is wrong.
+ *
+ * @example
+ * export default defineDestination({ type: "log-file", name: "Log file", settings: …, open: … });
+ */
+export function defineDestination<Settings extends object>(
+  definition: DestinationDefinition<Settings>,
+): DefinedDestination {
+  const problem = problemOf(definition);
+  if (problem !== undefined) throw new TypeError(`This destination cannot be used: ${problem}`);
+  return { interfaceVersion: DESTINATION_INTERFACE, definition: definition as DestinationDefinition<never> };
+}
+
+/** What is wrong with a definition, for callers without types too. */
+function problemOf<Settings extends object>({
+  type,
+  name,
+  settings,
+  open,
+}: DestinationDefinition<Settings>): string | undefined {
+  if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
+    return `type must be 1 to 50 small letters, digits and "-", the first a letter, got ${JSON.stringify(type)}`;
+  if (typeof name !== "string" || name.trim() === "") return "name must be a text";
+  if (typeof open !== "function") return "open must be a function";
+  if (settings?.type !== "object" || typeof settings.properties !== "object")
+    return 'settings must be a schema with type "object" and properties';
+  const names = Object.keys(settings.properties);
+  return Object.entries(settings.properties)
+    .map(([setting, schema]) => settingProblem(setting, schema, names))
+    .find((problem) => problem !== undefined);
+}
+
+function settingProblem(
+  name: string,
+  { title, type, pattern, secret }: SettingSchema,
+  all: readonly string[],
+): string | undefined {
+  if (typeof title !== "string" || type === undefined)
+    return `the setting ${name} must have a title and a type`;
+  if (pattern !== undefined && !isPattern(pattern))
+    return `the pattern of ${name} is not a regular expression`;
+  const unknown = secret?.boundTo.find((other) => !all.includes(other));
+  return unknown === undefined ? undefined : `the secret ${name} is bound to ${unknown}, which is no setting`;
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+import type { Socket } from "node:net";
+import type { SettingsProblem, SettingsSchema } from "./settings.js";
+
+/** The version of this interface. Every field that it gains later has a default, so that older packages go on working. */
+export const DESTINATION_INTERFACE = 1;
+
+/** A type of destination, such as `email`. The collector finds it in the default export of a package. */
+export interface DestinationDefinition<Settings extends object = Record<string, unknown>> {
+  /** The value of `type` in the control API: small letters, digits and `-`, at most 50. */
+  readonly type: string;
+  /** The public name, which messages' `integrations` use. Case-sensitive. */
+  readonly name: string;
+  /** One sentence about what it does, for the catalog. */
+  readonly description?: string;
+  readonly settings: SettingsSchema;
+  /** What is wrong with valid settings together. Secrets are the texts themselves. Default: nothing. */
+  check?(settings: Settings): readonly SettingsProblem[];
+  /** The oldest message that it takes, in milliseconds. Default: it takes messages of any age. */
+  readonly maxAgeMs?: number;
+  /**
+   * What a deletion of a user does. `message`: it gets a message of type `delete`, as webhooks do. `none`: nothing is sent, and
+   * what it got before stays there. Default: `none`.
+   */
+  readonly takesDeletions?: "message" | "none";
+  /** The limit for one delivery, in milliseconds. Then its signal is aborted, and it counts as failed. Default: 30,000. */
+  readonly timeoutMs?: number;
+  /** Where messages go, for traces, without secrets: `email:smtp.example.com:587`. Default: the type and a colon. */
+  target?(settings: Settings): string;
+  /** How messages are scheduled. Default: one at a time, in any order. */
+  flow?(settings: Settings): Flow;
+  /** Opens a destination. If it cannot work at all, reject with a message that says what to do: the collector shows it, and tries again. */
+  open(settings: Settings, context: OpenContext): OpenDestination | Promise<OpenDestination>;
+}
+
+export interface Flow {
+  /** Messages that are delivered at the same time at most. */
+  readonly concurrency: number;
+  /** Messages that are begun per second at most. Default: no limit. */
+  readonly perSecond?: number;
+  /** `user`: the messages of a user one after the other, in the order in which they were received. */
+  readonly order: "none" | "user";
+}
+
+/** A destination that is open with its settings. */
+export interface OpenDestination {
+  /**
+   * Delivers one message once. The collector retries, with the same `message.id`, so that repetitions can be recognized. A promise
+   * that rejects counts as `retry`.
+   */
+  deliver(message: OutgoingMessage, attempt: Attempt): Promise<DeliveryResult>;
+  /** Releases everything. Deliveries under way have been aborted by then. */
+  close?(): Promise<void>;
+}
+
+export interface OutgoingMessage {
+  readonly id: string;
+  readonly sourceId: string;
+  /** The time of the message after clock correction: ISO 8601, UTC, with milliseconds. */
+  readonly timestamp: string;
+  /** What a webhook with the body `full` would get. Other destinations share it, so do not change it. */
+  readonly payload: { readonly type: string; readonly [field: string]: unknown };
+}
+
+export interface Attempt {
+  /** From 1. Survives restarts. */
+  readonly number: number;
+  /** The retry window ends before another attempt. */
+  readonly isLast: boolean;
+  /** Aborted at the time limit, and when the collector stops or the destination changes. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * How a delivery ended. `reason` is counted, so it must have few different values (`550`, `timeout`), nothing of one message;
+ * `detail` may say more, and is shown with the attempt. Secrets are removed from both.
+ */
+export type DeliveryResult =
+  | { readonly kind: "delivered"; readonly reason: string }
+  /** It may work later. The collector retries within the destination's retry window. */
+  | {
+      readonly kind: "retry";
+      readonly reason: string;
+      readonly detail?: string;
+      /** The wait that the other side asked for. */
+      readonly retryAfterMs?: number;
+      /** Only this message failed, and others may be sent meanwhile. Default: false, so that a breaker opens for the destination. */
+      readonly isReachable?: boolean;
+    }
+  /** It will never work. */
+  | { readonly kind: "failed"; readonly reason: string; readonly detail?: string };
+
+/** What the collector lends to an open destination. */
+export interface OpenContext {
+  /** Opens a connection if the collector allows its address. Every connection must be opened by it. */
+  readonly connect: Connect;
+  /** Wall-clock time, in milliseconds. */
+  now(): number;
+  /** Writes to the collector's log. Secrets are removed. */
+  log(level: "info" | "warn", text: string): void;
+}
+
+/** Rejects if the address is not allowed, or there is no connection within the destination's time limit. */
+export type Connect = (to: ConnectTo) => Promise<Socket>;
+
+export interface ConnectTo {
+  readonly host: string;
+  readonly port: number;
+  /** Encrypt with TLS from the first byte, and check the certificate. Default: false. */
+  readonly tls?: boolean;
+  readonly signal?: AbortSignal;
+}

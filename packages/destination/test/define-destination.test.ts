@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { DESTINATION_INTERFACE, type DestinationDefinition, defineDestination } from "../src/index.js";
+
+const GOOD: DestinationDefinition = {
+  type: "tally",
+  name: "Tally",
+  settings: { type: "object", additionalProperties: false, properties: {} },
+  open: () => ({ deliver: async () => ({ kind: "delivered", reason: "counted" }) }),
+};
+const withSetting = (setting: object) => ({
+  settings: { ...GOOD.settings, properties: { token: { title: "Token", type: "string", ...setting } } },
+});
+
+it("returns the definition with the version of the interface", () => {
+  expect(defineDestination(GOOD)).toEqual({ interfaceVersion: DESTINATION_INTERFACE, definition: GOOD });
+});
+
+it.each([
+  [{ type: "Tally" }, 'type must be 1 to 50 small letters, digits and "-", the first a letter, got "Tally"'],
+  [{ type: undefined }, "type must be"],
+  [{ name: " " }, "name must be a text"],
+  [{ open: undefined }, "open must be a function"],
+  [{ settings: undefined }, "settings must be a schema"],
+  [withSetting({ title: undefined }), "the setting token must have a title and a type"],
+  [withSetting({ pattern: "(" }), "the pattern of token is not a regular expression"],
+  [withSetting({ secret: { boundTo: ["host"] } }), "the secret token is bound to host, which is no setting"],
+])("refuses %j", (change, problem) => {
+  const definition = { ...GOOD, ...change } as DestinationDefinition;
+  expect(() => defineDestination(definition)).toThrow(problem);
+});
