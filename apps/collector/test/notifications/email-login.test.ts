@@ -3,10 +3,14 @@ import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { systemClock } from "@sluice/resilience";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+// @boundaries-ignore the mail server of the package that sends email
+import {
+  type SmtpServerOptions,
+  smtpServer,
+} from "../../../../packages/destination-email/test/smtp-server.js";
 import { secretBox } from "../../src/destinations/secret-box.js";
 import { emailChannel } from "../../src/notifications/channels/email-channel.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
-import { type SmtpServerOptions, smtpServer } from "./smtp-server.js";
 
 const before = getCACertificates("default");
 beforeAll(() => {

@@ -5,13 +5,14 @@ import type { IncidentView, NotificationTestView, NotificationView } from "@slui
 import { openMemoryStore, type Store } from "@sluice/event-log";
 import { sign } from "@sluice/webhooks";
 import { describe, expect, it, onTestFinished } from "vitest";
+// @boundaries-ignore the mail server of the package that sends email
+import { smtpServer } from "../../../../packages/destination-email/test/smtp-server.js";
 import {
   manualClock,
   startTestCollector,
   type TestCollector,
   type TestCollectorOptions,
 } from "../../src/testing.js";
-import { smtpServer } from "./smtp-server.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
