@@ -158,6 +158,9 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
         userId: "u1",
         properties: { total: 129.95, text: "ü 🎈" },
       });
+      expect((await stored()).find(({ type }) => type === "identify")).toMatchObject({
+        traits: { email: "ada@example.com" },
+      });
       expect(await requests()).toContain("/sourceConfig 200 1");
       expect(consoleErrors).toEqual([]);
     });

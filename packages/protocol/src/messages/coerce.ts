@@ -16,7 +16,8 @@ const TEXT_FIELDS = ["timestamp", "originalTimestamp", "sentAt", "name", "catego
 
 /**
  * Normalizes what existing clients send: null and PHP's `[]` for an empty object, numeric ids, a kind that only the path
- * names, context on the batch, `traits` on page and screen. Changes the given message and returns it.
+ * names, context on the batch, `traits` on page and screen, an identify's traits in its context. Changes the given message and
+ * returns it.
  */
 export function coerce(message: UncheckedMessage, around: Surroundings = {}): UncheckedMessage {
   if (around.kind !== undefined && message.type !== around.kind) message.type = around.kind;
@@ -24,6 +25,7 @@ export function coerce(message: UncheckedMessage, around: Surroundings = {}): Un
   for (const field of OBJECT_FIELDS) coerceObject(message, field);
   for (const field of TEXT_FIELDS) if (message[field] === null) delete message[field];
   if (message.type === "page" || message.type === "screen") renameTraits(message);
+  if (message.type === "identify") liftTraits(message);
   mergeUnder(message, "context", around.context);
   mergeUnder(message, "integrations", around.integrations);
   if (message.sentAt === undefined && typeof around.sentAt === "string") message.sentAt = around.sentAt;
@@ -53,6 +55,13 @@ function renameTraits(message: UncheckedMessage): void {
   if (message.properties !== undefined || message.traits === undefined) return;
   message.properties = message.traits;
   delete message.traits;
+}
+
+/** RudderStack's clients send the traits of an identify in its context. */
+function liftTraits(message: UncheckedMessage): void {
+  const { context } = message;
+  if (message.traits !== undefined || !isPlainObject(context) || !isPlainObject(context.traits)) return;
+  message.traits = context.traits;
 }
 
 /** The message's kind; undefined if its `type` is unknown. */
