@@ -1,0 +1,38 @@
+package main
+
+import (
+	analytics "github.com/rudderlabs/analytics-go/v4"
+
+	"sluice-clients/program"
+)
+
+type client struct{ analytics.Client }
+
+type reporter func(error)
+
+func (reporter) Success(analytics.Message)                     {}
+func (report reporter) Failure(_ analytics.Message, err error) { report(err) }
+
+func (c client) SendCalls(user string) {
+	c.Enqueue(analytics.Identify{UserId: user, Traits: analytics.NewTraits().SetName("Zoë 🎈 שלום").SetEmail("ada@example.com")})
+	c.Enqueue(analytics.Track{UserId: user, Event: "Order Completed ✓", OriginalTimestamp: program.At, Properties: program.Properties()})
+	c.Enqueue(analytics.Page{UserId: user, Name: "Home", Properties: analytics.Properties{"path": "/"}})
+	c.Enqueue(analytics.Screen{UserId: user, Name: "Start", Properties: analytics.Properties{"first": true}})
+	c.Enqueue(analytics.Group{UserId: user, GroupId: "g1", Traits: analytics.Traits{"seats": 12}})
+	c.Enqueue(analytics.Alias{UserId: user, PreviousId: "anon-1"})
+	c.Enqueue(analytics.Track{UserId: user, Event: "Local Time", OriginalTimestamp: program.At.Local()})
+}
+
+func (c client) SendTrack(user string, properties map[string]any) error {
+	return c.Enqueue(analytics.Track{UserId: user, Event: "Numbered", Properties: properties})
+}
+
+func main() {
+	program.Run(func(url, key string, report func(error)) program.Client {
+		c, err := analytics.NewWithConfig(key, analytics.Config{DataPlaneUrl: url, Callback: reporter(report)})
+		if err != nil {
+			panic(err)
+		}
+		return client{c}
+	})
+}

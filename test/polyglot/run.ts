@@ -1,0 +1,31 @@
+import type { Client } from "./clients.ts";
+import { type Findings, tryClient } from "./trials.ts";
+import { openWorld } from "./world.ts";
+
+/** Puts all clients through all trials, side by side, because they mostly wait. */
+export async function runTrials(clients: readonly Client[]): Promise<Map<Client, Findings>> {
+  const world = await openWorld();
+  const sleeper = await openWorld();
+  try {
+    await sleeper.stop();
+    const refusals: Promise<void>[] = [];
+    const isBack = Promise.withResolvers<void>();
+    const collectorIsBack = (whenRefused: Promise<void>): Promise<void> => {
+      refusals.push(whenRefused);
+      if (refusals.length === clients.length)
+        Promise.all(refusals)
+          .then(() => sleeper.start())
+          .then(isBack.resolve, isBack.reject);
+      return isBack.promise;
+    };
+    const findings = await Promise.all(
+      clients.map(
+        async (client) => [client, await tryClient(client, world, sleeper, collectorIsBack)] as const,
+      ),
+    );
+    return new Map(findings);
+  } finally {
+    await world.close();
+    await sleeper.close();
+  }
+}

@@ -1,0 +1,188 @@
+import { until } from "../chaos/until.ts";
+import type { Client } from "./clients.ts";
+import { type Front, startFront, type Trouble } from "./front.ts";
+import { type Sender, startSender } from "./sender.ts";
+import type { Received, World } from "./world.ts";
+
+const RETRY_AFTER_S = 2;
+/** A client that keeps to `Retry-After` is back within this, also on a busy machine. Longer waits are the client's own. */
+const LATEST_MS = 6_000;
+const WAIT_MS = 150_000;
+
+interface Trial {
+  /** Messages; without it, one of each call type. */
+  readonly count?: number;
+  readonly size?: number;
+  readonly trouble?: Trouble;
+  readonly isKeyWrong?: boolean;
+  /** Turns compression on, where it is an option. */
+  readonly isGzip?: boolean;
+  /** Closes the client while its messages are still queued. */
+  readonly isClosedAtOnce?: boolean;
+  /** The collector is down when the client first sends. */
+  readonly isRestart?: boolean;
+}
+
+const forever = (status: number): Trouble => ({ status, times: 1e9 });
+const once = (status: number): Trouble => ({ status, retryAfter: RETRY_AFTER_S, times: 1 });
+
+const TRIALS = {
+  calls: {},
+  batches: { count: 300, size: 10, isGzip: true, isClosedAtOnce: true },
+  large: { count: 50, size: 31_000 },
+  tooLarge: { count: 1, size: 40_000, isClosedAtOnce: true },
+  wrongKey: { count: 1, isKeyWrong: true },
+  status400: { count: 1, trouble: forever(400) },
+  status413: { count: 1, trouble: forever(413) },
+  status429: { count: 1, trouble: once(429) },
+  status429Again: { count: 1, trouble: once(429) },
+  status503: { count: 1, trouble: once(503) },
+  closedInTrouble: { count: 1, trouble: { status: 503, times: 1 }, isClosedAtOnce: true },
+  restart: { count: 1, isRestart: true },
+} as const satisfies Record<string, Trial>;
+type TrialName = keyof typeof TRIALS;
+
+/** What one client did in all trials. */
+export interface Findings {
+  readonly calls: readonly Received[];
+  /** Whether its messages have ids of their own. */
+  readonly sendsIds: boolean;
+  /** Whether it invents an anonymous id for each message of a known user. */
+  readonly makesUpIds: boolean;
+  readonly isGzipDefault: boolean;
+  readonly isGzipOption: boolean;
+  readonly largestBatch: number;
+  readonly doesCloseSend: boolean;
+  readonly doLargeArrive: boolean;
+  readonly tooLarge: "the client refuses it" | "the collector refuses it" | "it is lost";
+  readonly onWrongKey: Refusal;
+  readonly on400: Refusal;
+  readonly on413: Refusal;
+  readonly on429: Retry;
+  readonly on503: Retry;
+  readonly afterRestart: "delivers" | "loses";
+  readonly closedInTrouble: "delivers" | "loses";
+}
+type Refusal = "drops and reports" | "drops silently" | "retries";
+type Retry = "waits as told" | "retries at its own pace" | "drops";
+
+interface Run {
+  readonly front: Front;
+  readonly failures: () => readonly string[];
+}
+
+/** How many of a front's messages the collector has stored. */
+const acceptedBy = ({ exchanges }: Front): number =>
+  exchanges.reduce((sum, { accepted }) => sum + accepted, 0);
+
+function isDecided(trial: Trial, { front, failures }: Run, calls: number): boolean {
+  const refused = front.exchanges.filter(({ status, rejected }) => rejected.length > 0 || status >= 400);
+  const isHopeless = trial.isKeyWrong === true || (trial.trouble?.times ?? 0) > 1;
+  if (acceptedBy(front) >= (trial.count ?? calls)) return true;
+  return (
+    failures().length > 0 ||
+    (isHopeless && refused.length >= 2) ||
+    refused.some(({ rejected }) => rejected.length > 0)
+  );
+}
+
+/** All trials of a client, side by side in one program. `sleeper` is the collector that is stopped and started. */
+export async function tryClient(
+  client: Client,
+  world: World,
+  sleeper: World,
+  collectorIsBack: (whenRefused: Promise<void>) => Promise<void>,
+): Promise<Findings> {
+  const sender = startSender(client.command);
+  const runs = {} as Record<TrialName, Run>;
+  const trials = Object.entries(TRIALS) as [TrialName, Trial][];
+  try {
+    await Promise.all(
+      trials.map(async ([name, trial]) => {
+        const run = await startTrial(sender, client, name, trial, trial.isRestart ? sleeper : world);
+        runs[name] = run;
+        if (trial.isRestart)
+          await collectorIsBack(until(`${client.id} tries`, () => run.front.exchanges.length > 0, WAIT_MS));
+        if (trial.isClosedAtOnce !== true)
+          await until(`${client.id} ends ${name}`, () => isDecided(trial, run, client.calls), WAIT_MS);
+        sender.command("close", name);
+        await until(`${client.id} closes ${name}`, () => sender.isClosed(name), WAIT_MS);
+      }),
+    );
+    await sender.end();
+    const calls = await arrivedCalls(client, world, runs.calls.front);
+    return findingsOf(runs, calls);
+  } finally {
+    for (const { front } of Object.values(runs)) front.close();
+    sender.kill();
+  }
+}
+
+async function startTrial(
+  sender: Sender,
+  client: Client,
+  name: TrialName,
+  trial: Trial,
+  { url, writeKey }: World,
+): Promise<Run> {
+  const front = await startFront(url, trial.trouble);
+  const key = trial.isKeyWrong ? "wk_nobody" : writeKey;
+  sender.command("open", name, front.url, key, trial.isGzip ? "gzip" : "-");
+  const user = userOf(client, name);
+  if (trial.count === undefined) sender.command("calls", name, user);
+  else sender.command("many", name, user, trial.count, trial.size ?? 1);
+  return { front, failures: () => sender.failures(name) };
+}
+
+const userOf = (client: Client, name: TrialName): string => `${client.id}.${name}`;
+
+async function arrivedCalls(client: Client, world: World, front: Front): Promise<readonly Received[]> {
+  const received = () => world.received(userOf(client, "calls"));
+  await until(`${client.id}'s calls arrive`, () => received().length >= acceptedBy(front), WAIT_MS);
+  return received();
+}
+
+function findingsOf(runs: Readonly<Record<TrialName, Run>>, calls: readonly Received[]): Findings {
+  const isComplete = (name: "batches" | "large" | "closedInTrouble" | "restart") =>
+    acceptedBy(runs[name].front) >= TRIALS[name].count;
+  const arrives = (isSo: boolean) => (isSo ? "delivers" : "loses");
+  const waits = [runs.status429, runs.status429Again, runs.status503].map(({ front }) => waitOf(front));
+  const isPatient = waits.every((ms) => ms >= RETRY_AFTER_S * 1_000 && ms < LATEST_MS);
+  const retry = (run: Run): Retry => {
+    if (acceptedBy(run.front) === 0) return "drops";
+    return isPatient ? "waits as told" : "retries at its own pace";
+  };
+  return {
+    calls,
+    sendsIds: runs.calls.front.exchanges.every(({ hasIds }) => hasIds),
+    makesUpIds: calls.some(({ anonymousId }) => anonymousId !== undefined),
+    isGzipDefault: runs.calls.front.exchanges.some(({ isGzip }) => isGzip),
+    isGzipOption: runs.batches.front.exchanges.some(({ isGzip }) => isGzip),
+    largestBatch: Math.max(...runs.batches.front.exchanges.map(({ messages }) => messages)),
+    doesCloseSend: isComplete("batches"),
+    doLargeArrive: isComplete("large"),
+    tooLarge: fateOfTooLarge(runs.tooLarge),
+    onWrongKey: refusalOf(runs.wrongKey),
+    on400: refusalOf(runs.status400),
+    on413: refusalOf(runs.status413),
+    on429: retry(runs.status429),
+    on503: retry(runs.status503),
+    afterRestart: arrives(isComplete("restart")),
+    closedInTrouble: arrives(isComplete("closedInTrouble")),
+  };
+}
+
+function waitOf({ exchanges: [first, second] }: Front): number {
+  return first === undefined || second === undefined ? 0 : second.atMs - first.atMs;
+}
+
+function refusalOf({ front, failures }: Run): Refusal {
+  if (front.exchanges.length > 1) return "retries";
+  return failures().length > 0 ? "drops and reports" : "drops silently";
+}
+
+function fateOfTooLarge({ front, failures }: Run): Findings["tooLarge"] {
+  if (front.exchanges.some(({ status, rejected }) => status === 413 || rejected.length > 0))
+    return "the collector refuses it";
+  return failures().length > 0 ? "the client refuses it" : "it is lost";
+}
