@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { smtpServer } from "../apps/collector/test/notifications/smtp-server.js";
+import { smtpServer } from "../packages/destination-email/test/smtp-server.js";
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../", import.meta.url));

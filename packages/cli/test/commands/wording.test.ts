@@ -61,6 +61,33 @@ describe("a destination whose URL responded with 410", () => {
   });
 });
 
+it("sends or skips more than 1,000 waiting messages without a terminal only if told to", async () => {
+  await using down = await receiver(() => 503);
+  const { id } = await json(["destinations", "create", "--name", "Down", "--webhook", down.url]);
+  const headers = { authorization: `Basic ${btoa(`${at.env.SLUICE_WRITE_KEY}:`)}` };
+  for (let part = 0; part < 11; part++) {
+    const batch = Array.from({ length: 100 }, (_, index) => ({
+      ...{ type: "track", event: "Waiting", userId: "u1", messageId: `waiting-${part}-${index}` },
+    }));
+    const body = JSON.stringify({ batch });
+    expect((await fetch(`${at.env.SLUICE_URL}/v1/batch`, { method: "POST", headers, body })).status).toBe(
+      200,
+    );
+  }
+  await expect
+    .poll(async () => (await json(["destinations", "status", id])).waiting, { timeout: 20_000 })
+    .toBe(1_100);
+  await at.sluice(["destinations", "disable", id]);
+  const refused = cli(["destinations", "enable", id], { env: at.env });
+  expect(await refused.code).toBe(2);
+  expect(refused.err()).toContain("add --send-backlog to send them, or --skip-backlog to skip them");
+  expect((await json(["destinations", "get", id])).enabled).toBe(false);
+  expect((await at.sluice(["destinations", "enable", id, "--send-backlog"])).err).toContain(
+    "will be sent now",
+  );
+  await at.sluice(["destinations", "delete", id, "--yes"]);
+});
+
 it("asks before it enables a destination for which messages wait, and can skip them", async () => {
   let status = 503;
   await using slow = await receiver(() => status);

@@ -6,7 +6,7 @@ import { connect } from "../../connection/connection.js";
 import { findByName } from "../../connection/find-by-name.js";
 import { examples } from "../../definition/command.js";
 import { rowsText } from "../../endpoints/answer-text.js";
-import { Finding } from "../../failures/exit-codes.js";
+import { CommandFailure, Finding } from "../../failures/exit-codes.js";
 import { confirm } from "../../terminal/confirm.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
@@ -16,8 +16,12 @@ import { withHealth } from "./extras.js";
 
 interface EnableOptions extends CommandOptions {
   readonly yes?: boolean;
+  readonly sendBacklog?: boolean;
   readonly skipBacklog?: boolean;
 }
+
+/** More waiting messages than this are only sent if somebody says so. */
+const MANY = 1_000;
 
 export function enableCommand(io: Io): Command {
   const command = connectedCommand(
@@ -26,7 +30,8 @@ export function enableCommand(io: Io): Command {
   )
     .argument("<destination>", "its id or name")
     .option("--skip-backlog", "skip the messages that wait instead of sending them")
-    .option("--yes", "send the messages that wait without asking")
+    .option("--send-backlog", "send the messages that wait; needed without a terminal if more than 1,000 do")
+    .option("--yes", "the same as --send-backlog")
     .action((wanted: string, options: EnableOptions) => enable(wanted, options, io));
   return examples(command, [["", "sluice destinations enable Warehouse"]]);
 }
@@ -47,15 +52,23 @@ async function enable(wanted: string, options: EnableOptions, io: Io): Promise<v
   await show(io, options.json, shown, () => rowsText("name health type id", [shown], io));
 }
 
-/** Asks on a terminal whether what waits may be sent, and only says so elsewhere. */
+/** Asks on a terminal whether what waits may be sent. Elsewhere, many messages need an option. */
 async function agreeToSend(
   { name }: DestinationView,
   waiting: number,
-  { yes }: EnableOptions,
+  { yes, sendBacklog }: EnableOptions,
   io: Io,
 ): Promise<void> {
   const messages = plural(waiting, "message", "messages");
-  if (yes === true || !io.canAsk) {
+  const isAgreed = yes === true || sendBacklog === true;
+  if (!isAgreed && !io.canAsk && waiting > MANY)
+    throw new CommandFailure(
+      "usage",
+      terminalText(
+        `${messages} wait for ${name}: add --send-backlog to send them, or --skip-backlog to skip them`,
+      ),
+    );
+  if (isAgreed || !io.canAsk) {
     io.err(`${terminalText(`${messages} that waited for ${name} will be sent now`)}\n`);
     return;
   }
