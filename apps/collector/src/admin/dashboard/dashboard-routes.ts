@@ -22,6 +22,7 @@ export const DASHBOARD_PAGES = [
   "profiles",
   "deletions",
   "settings",
+  "warnings",
 ] as const;
 
 const CSP = [

@@ -1,5 +1,4 @@
 import { isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 import type { Connect } from "@sluice/destination";
 import { type ConnectorOptions, checkedConnector } from "../../sender/checked-connector.js";
 
@@ -31,7 +30,9 @@ export function checkedConnect(options: ConnectorOptions): Connect {
   };
 }
 
-function secured(socket: Socket, host: string, timeoutMs: number): Promise<Socket> {
+async function secured(socket: Socket, host: string, timeoutMs: number): Promise<Socket> {
+  // Few destinations need it, and it takes time at the start.
+  const { connect: connectTls } = await import("node:tls");
   return new Promise((resolve, reject) => {
     const encrypted = connectTls({
       socket,
