@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type LoopbackCollector, loopbackCollector } from "@sluice/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Analytics, type AnalyticsOptions } from "../src/index.js";
@@ -392,6 +392,24 @@ describe("the directory", () => {
     }));
     expect(await spool.append(batch("a"))).toBe("kept");
     expect(calls.slice(-3)).toEqual(["sync draft", "rename", `sync ${await folder()}`]);
+  });
+
+  it("syncs the names of its folders before it keeps a batch, also of those that exist", async () => {
+    const synced: unknown[] = [];
+    const names = new Map<number, string>();
+    const spool = await openSpoolOver(({ openSync, fsyncSync }) => ({
+      openSync: ((path: string, flags: string, mode?: number) => {
+        const descriptor = openSync(path, flags, mode);
+        names.set(descriptor, path);
+        return descriptor;
+      }) as typeof openSync,
+      fsyncSync: (descriptor) => {
+        synced.push(names.get(descriptor));
+        fsyncSync(descriptor);
+      },
+    }));
+    expect(await spool.append(batch("a"))).toBe("kept");
+    expect(synced).toEqual(expect.arrayContaining([directory, dirname(directory)]));
   });
 
   it("returns the complete messages of a damaged file, and the ids of the others", async () => {

@@ -13,7 +13,7 @@ import {
   takenFile,
   waitingFile,
 } from "./spool-files.js";
-import { makeFolder, removeQuietly, syncFolder, writeSynced } from "./write-synced.js";
+import { removeQuietly, syncFolder, syncNames, writeSynced } from "./write-synced.js";
 
 export interface SpoolDirectoryOptions {
   readonly directory: string;
@@ -54,6 +54,7 @@ export class SpoolDirectory implements SyncSpool {
   readonly #sizes = new Map<string, { readonly bytes: number; readonly messages: number }>();
   #lastNumber = 0;
   #isOpen = false;
+  #hasSyncedNames = false;
 
   constructor(options: SpoolDirectoryOptions, builtIns: BuiltIns) {
     this.#options = options;
@@ -155,7 +156,7 @@ export class SpoolDirectory implements SyncSpool {
   /** Writes a batch to a new file. If the disk fails it throws, and leaves no file. */
   #write(batch: Batch): void {
     const { crypto, fs } = this.#builtIns;
-    makeFolder(this.#folder, this.#builtIns);
+    this.#makeFolder();
     const text = Buffer.from(batch.map(({ json }) => `${json}\n`).join(""));
     if (!this.#isOpen) this.#countLeftBytes();
     if (this.#total("bytes") + text.length > this.#options.maxBytes) {
@@ -176,6 +177,14 @@ export class SpoolDirectory implements SyncSpool {
       throw error;
     }
     this.#sizes.set(file, { bytes: text.length, messages: batch.length });
+  }
+
+  /** Creates the folder, accessible only by the owner. Another process may have made it, and ended before its name was synced. */
+  #makeFolder(): void {
+    const made = this.#builtIns.fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    if (made === undefined && this.#hasSyncedNames) return;
+    syncNames(this.#folder, this.#builtIns);
+    this.#hasSyncedNames = true;
   }
 
   /** Counts the bytes that earlier processes left, also before `open` has read them: processes may end at once again and again. */

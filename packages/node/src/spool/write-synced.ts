@@ -39,8 +39,15 @@ export function removeQuietly(path: string, fs: Fs): void {
   }
 }
 
-/** Errors for syncing a folder where it is not supported: Windows cannot open one, and some file systems cannot sync one. */
-const UNSUPPORTED: ReadonlySet<unknown> = new Set(["EACCES", "EINVAL", "EISDIR", "ENOTSUP", "EPERM"]);
+/** Errors for syncing a folder where it is not supported: Windows cannot open one, and some file systems cannot sync one or need not. */
+const UNSUPPORTED: ReadonlySet<unknown> = new Set([
+  "EACCES",
+  "EINVAL",
+  "EISDIR",
+  "ENOTSUP",
+  "EPERM",
+  "EROFS",
+]);
 
 /** Makes the file names in a folder survive a power cut. Throws if the disk fails. */
 export function syncFolder(path: string, fs: Fs): void {
@@ -56,12 +63,10 @@ export function syncFolder(path: string, fs: Fs): void {
   }
 }
 
-/** Creates a folder and its parents, accessible only by the owner, and syncs each folder that got a new entry. */
-export function makeFolder(folder: string, { fs, path }: BuiltIns): void {
-  const first = fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = folder; ; made = path.dirname(made)) {
-    syncFolder(path.dirname(made), fs);
-    if (path.resolve(made) === path.resolve(first) || made === path.dirname(made)) return;
+/** Makes the names of a folder and of its parents survive a power cut. Throws if the disk fails. */
+export function syncNames(folder: string, { fs, path }: BuiltIns): void {
+  for (let above = path.dirname(folder); ; above = path.dirname(above)) {
+    syncFolder(above, fs);
+    if (above === path.dirname(above)) return;
   }
 }
