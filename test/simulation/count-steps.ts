@@ -17,6 +17,8 @@ const NAMES: Record<Step["kind"], string> = {
   retention: "changes of retention",
   audience: "changes of an audience",
   import: "imports",
+  application: "acts of an application",
+  source: "changes of a source",
   messages: "bursts of messages",
 };
 

@@ -6,6 +6,7 @@ import { ApiError } from "./actors/call-api.js";
 import type { History, Post } from "./actors/history.js";
 import { INVARIANTS } from "./invariants/index.js";
 import type { AtRest, FinishedRun, Life, Usage } from "./invariants/invariant.js";
+import { ownerOf } from "./model/identities.js";
 import { assemble, type Cast, type CastDestination } from "./scenario/cast.js";
 import { insist } from "./scenario/insist.js";
 import type { Scenario } from "./scenario/scenario.js";
@@ -96,7 +97,7 @@ async function play({ steps }: Scenario, cast: Cast): Promise<void> {
 
 /** Ends every fault except dead receivers, lets the applications send what they hold, and waits until nothing is under way. */
 async function heal(cast: Cast): Promise<void> {
-  const { world, disk, receivers, sdks, collector } = cast;
+  const { world, disk, receivers, sdks, sources, collector } = cast;
   // Applications and collectors that are down start again, and messages that are on the agenda are sent.
   await world.pass(4 * 3_600_000);
   disk.health = GOOD_DISK;
@@ -112,7 +113,18 @@ async function heal(cast: Cast): Promise<void> {
       const enabled = insist(world, () => collector.api("PATCH", `/destinations/${id}`, { enabled: true }));
       await world.until(enabled, 600_000, "the last change of a destination");
     }
-  for (const sdk of sdks) sdk.start();
+  for (const { id } of sources) {
+    const lifted = insist(world, async () => {
+      await collector.api("PATCH", `/sources/${id}`, { rateLimit: null, blockedEvents: [] });
+      await collector.api("DELETE", `/sources/${id}/plan`).catch(() => {});
+    });
+    await world.until(lifted, 600_000, "the last change of a source");
+  }
+  for (const sdk of sdks) {
+    sdk.disk.freeBytes = Number.POSITIVE_INFINITY;
+    sdk.start();
+    sdk.running?.setEnabled(true, false);
+  }
   await Promise.all(
     sdks.map((sdk) => world.until(sdk.close(CLOSE_MS), 2 * CLOSE_MS, "close() of an application")),
   );
@@ -195,10 +207,10 @@ function droppedMessages({ history }: Cast, messages: readonly StoredMessage[]):
   const inLog = new Set(messages.map(({ offset }) => offset));
   return history.appended.messages.flatMap(({ message: stored, atMs }) => {
     const { offset, message } = stored;
-    const user = String(message.userId);
+    const owner = ownerOf(message);
     const isPurged =
       message.type === "delete" ||
-      history.purges.some((purge) => purge.users.includes(user) && purge.atMs >= atMs);
+      history.purges.some((purge) => purge.identities.includes(owner) && purge.atMs >= atMs);
     return inLog.has(offset) || isPurged ? [] : [stored];
   });
 }

@@ -1,7 +1,6 @@
 import { type Collector, type CollectorOptions, startCollector } from "@sluice/collector";
 import {
   type Identity,
-  idOf,
   openReplica,
   type Replica,
   type ReplicationEngine,
@@ -283,7 +282,7 @@ function observed(store: Store, world: World, { purges }: History): Store {
   const purge: Store["purge"] = async (query, signal) => {
     const purged = await store.purge(query, signal);
     const { identities = [] } = query as { identities?: readonly Identity[] };
-    purges.push({ users: identities.map(idOf), atMs: world.elapsedMs });
+    purges.push({ identities, atMs: world.elapsedMs });
     return purged;
   };
   return { ...store, purge };

@@ -1,3 +1,4 @@
+import type { FlushResult, Stats } from "@sluice/core";
 import {
   BEFORE_FIRST,
   decodeBatch,
@@ -20,7 +21,29 @@ export interface Call {
   readonly run: number;
   readonly messageId: string;
   readonly accepted: boolean;
+  /** Why it was not accepted. */
+  readonly reason?: string;
   readonly atMs: number;
+}
+
+/** What the application's `beforeSend` does with a message. One that takes too long throws, for the SDK. */
+export type HookFate = "keeps" | "drops" | "throws";
+
+/** A call of the SDK that returns a promise. */
+export interface SdkWait {
+  readonly sdk: string;
+  readonly run: number;
+  readonly what: "flush" | "ready" | "close";
+  readonly timeoutMs: number | undefined;
+  readonly calledAtMs: number;
+  /** Messages that it had accepted and not reported. */
+  readonly held: number;
+  /** Absent: its promise did not resolve. */
+  endedAtMs?: number;
+  heldAtEnd?: number;
+  /** It was disabled then. */
+  isOff?: boolean;
+  result?: FlushResult;
 }
 
 /** A report of an SDK about a message that it had accepted. */
@@ -29,6 +52,19 @@ export interface SdkReport {
   readonly run: number;
   readonly messageId: string;
   readonly kind: "delivered" | "failed" | "refused";
+  /** Why. */
+  readonly code?: string;
+  readonly atMs: number;
+}
+
+/** A message in a request that an SDK made. */
+export interface SdkSend {
+  readonly sdk: string;
+  readonly run: number;
+  readonly messageId: string;
+  readonly atMs: number;
+  /** It is as `beforeSend` returned it. */
+  readonly isHooked: boolean;
 }
 
 /** A 200 that the collector gave, whether or not it arrived. */
@@ -155,6 +191,16 @@ export interface Peak {
   readonly process: string;
   readonly what: "timers" | "messages that nothing was reported about" | "messages by its own count";
   readonly most: number;
+  /** So many more than usual are right: of timers, those of calls with a time limit. */
+  readonly allowed?: number;
+}
+
+/** The messages a second that a source may send, while this was certainly in force. */
+export interface SourceLimit {
+  readonly sourceId: string;
+  readonly perSecond: number;
+  readonly fromMs: number;
+  untilMs: number;
 }
 
 export interface History {
@@ -168,19 +214,35 @@ export interface History {
   /** Filled with the embedded store only. */
   readonly appended: AppendedMessages;
   readonly runs: CollectorRun[];
-  /** The user of each message, by message id. */
-  readonly users: Map<string, string>;
+  /** What was passed to the SDK for each message, by its id. */
+  readonly fields: Map<string, Readonly<Record<string, unknown>>>;
+  /** What `beforeSend` did with each message. */
+  readonly hooks: Map<string, HookFate>;
+  readonly sends: SdkSend[];
+  readonly waits: SdkWait[];
+  /** Messages that a spool said it had kept. */
+  readonly kept: Set<string>;
+  readonly powerCuts: { readonly sdk: string; readonly atMs: number }[];
   /** Deletions that the collector accepted. */
   readonly deletions: {
     readonly id: string;
-    readonly user: string;
+    /** `u:ann` or `a:tablet`. */
+    readonly identity: string;
     readonly requestedAtMs: number;
     readonly answeredAtMs: number;
   }[];
   /** When data of users was purged from the store. */
-  readonly purges: { readonly users: readonly string[]; readonly atMs: number }[];
-  /** The runs of applications that ended with `close()`: name and number. */
-  readonly closed: Set<string>;
+  readonly purges: { readonly identities: readonly string[]; readonly atMs: number }[];
+  /** Whose messages an administrator wanted to suppress. */
+  readonly suppressed: Set<string>;
+  /** Limits that administrators set on sources. */
+  readonly limits: SourceLimit[];
+  /** Sources that an administrator told to block an event. */
+  readonly blocking: Set<string>;
+  /** The runs of applications that ended with `close()`: name and number, and what they counted. */
+  readonly closed: Map<string, Stats>;
+  /** Those that ended with `process.exit()`. */
+  readonly exited: Set<string>;
   /** What each process held at most. */
   readonly peaks: Peak[];
   /** Errors that the product logged. */
@@ -197,10 +259,19 @@ export function newHistory(): History {
     stored: new StoredDeliveries(),
     appended: new AppendedMessages(),
     runs: [],
-    users: new Map(),
+    fields: new Map(),
+    hooks: new Map(),
+    sends: [],
+    waits: [],
+    kept: new Set(),
+    powerCuts: [],
     deletions: [],
     purges: [],
-    closed: new Set(),
+    suppressed: new Set(),
+    limits: [],
+    blocking: new Set(),
+    closed: new Map(),
+    exited: new Set(),
     peaks: [],
     errors: [],
   };

@@ -1,19 +1,12 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import {
-  type CallContext,
-  createEngine,
-  type Engine,
-  type Platform,
-  resolveOptions,
-  type Transport,
-  type TransportOutcome,
-} from "@sluice/core";
+import { SpoolDirectory } from "../../../packages/node/src/spool/spool-directory.js";
+import { type Listeners, simulatedBuiltIns } from "../world/application/built-ins.js";
+import { ApplicationDisk } from "../world/application/disk.js";
 import { Link } from "../world/link.js";
 import { Machine, ProcessClock } from "../world/machine.js";
 import type { World } from "../world/world.js";
 import type { History } from "./history.js";
 import type { ServedAnswer } from "./memory-server.js";
-import { MemorySpool } from "./memory-spool.js";
+import { type CallFields, type CallKind, SdkRun } from "./sdk-run.js";
 import type { Site } from "./site.js";
 
 export interface SdkPlan {
@@ -29,15 +22,9 @@ export interface SdkPlan {
   readonly eager: boolean;
   /** Keeps unsent messages on disk. */
   readonly spools: boolean;
-}
-
-interface Running {
-  readonly engine: Engine;
-  readonly clock: ProcessClock;
-  readonly run: number;
-  /** Messages that it accepted and has not reported yet. */
-  held: number;
-  mostHeld: number;
+  readonly spoolBytes: number;
+  /** What its `beforeSend` returns: messages, or promises of messages. */
+  readonly hooks: "none" | "sync" | "async";
 }
 
 export interface SdkActorOptions {
@@ -49,86 +36,71 @@ export interface SdkActorOptions {
   readonly writeKey: string;
 }
 
-/** An application with the real SDK engine. Its runs end with a crash, or with `close()`. */
+/** How another client of the same source writes its requests. */
+export type Dialect = "batch" | "key in body" | "one each";
+
+const SPOOL_FOLDER = "/var/spool";
+
+/** An application with the SDK, on a machine of its own. Its processes end with a crash, a power cut, at once, or with `close()`. */
 export class SdkActor {
   readonly machine: Machine;
   readonly link: Link;
+  readonly disk: ApplicationDisk;
   readonly #options: SdkActorOptions;
-  readonly #spool: MemorySpool | undefined;
-  #running: Running | undefined;
+  readonly #listeners: Listeners = new Map();
+  /** The latest one, and those that still close. */
+  #running: SdkRun | undefined;
+  readonly #closing = new Set<SdkRun>();
   #runs = 0;
   #made = 0;
+  /** So many changes of the disk from now on, the process ends in the middle of one. */
+  #endsAfterChanges: { left: number; readonly cutsPower: boolean } | undefined;
 
   constructor(options: SdkActorOptions) {
     const { world, plan } = options;
     this.#options = options;
     this.machine = new Machine(world, plan.name);
     this.link = new Link(world, plan.name);
-    this.#spool = plan.spools ? new MemorySpool() : undefined;
+    this.disk = new ApplicationDisk(world, plan.name);
   }
 
   get plan(): SdkPlan {
     return this.#options.plan;
   }
 
-  get engine(): Engine | undefined {
-    return this.#running?.engine;
+  /** The process that runs now. */
+  get running(): SdkRun | undefined {
+    return this.#running;
   }
 
   start(): void {
     if (this.#running !== undefined) return;
-    const { world, plan } = this.#options;
+    const { world, plan, history, writeKey } = this.#options;
     this.#runs += 1;
     const run = this.#runs;
     const clock = new ProcessClock(this.machine, world.random.fork(`${plan.name} ${run}`));
-    const engine = createEngine(this.#resolvedOptions(), this.#platform(clock, run), this.#spool?.mount());
-    const running: Running = { engine, clock, run, held: 0, mostHeld: 0 };
-    this.#running = running;
     world.note(`${plan.name} starts, run ${run}`);
-    const report = (kind: "delivered" | "failed" | "refused", messageIds: readonly string[]): void => {
-      if (!clock.isAlive) return;
-      running.held -= messageIds.length;
-      for (const messageId of messageIds)
-        this.#options.history.reports.push({ sdk: plan.name, run, messageId, kind });
-    };
-    engine.on("delivered", ({ messageIds }) => report("delivered", messageIds));
-    engine.on("failed", ({ detail }) =>
-      report(
-        "failed",
-        detail.messages.map(({ messageId }) => messageId),
-      ),
-    );
-    engine.on("refused", ({ detail }) =>
-      report(
-        "refused",
-        detail.messages.map(({ messageId }) => messageId),
-      ),
-    );
-  }
-
-  /** The application calls the SDK. */
-  take(
-    kind: "track" | "identify",
-    fields: { readonly userId: string; readonly [field: string]: unknown },
-  ): void {
-    const running = this.#running;
-    if (running === undefined) return;
-    const { world, history, plan } = this.#options;
-    const receipt = running.engine.take(kind, fields);
-    if (receipt.accepted) running.held += 1;
-    running.mostHeld = Math.max(running.mostHeld, running.held);
-    history.users.set(receipt.messageId, fields.userId);
-    history.calls.push({
-      sdk: plan.name,
-      run: running.run,
-      messageId: receipt.messageId,
-      accepted: receipt.accepted,
-      atMs: world.elapsedMs,
+    this.#running = new SdkRun({
+      world,
+      history,
+      plan,
+      writeKey,
+      run,
+      clock,
+      link: this.link,
+      spool: plan.spools ? this.#openSpool(clock) : undefined,
+      newMessageId: () => `${plan.name}-${run}-${++this.#made}`,
+      deliver: (path, headers, body) => this.#deliver(path, headers, body),
     });
   }
 
+  /** The application calls the SDK. */
+  take(kind: CallKind, fields: unknown): void {
+    this.#running?.take(kind, fields);
+  }
+
   /** Another client of the same source sends some of the last messages again, and some new ones with them. */
-  sendAgain(again: number, fresh: number): void {
+  sendAgain(again: number, fresh: number, dialect: Dialect): void {
     const { history, plan, writeKey } = this.#options;
     const old = history.calls
       .filter(({ sdk, accepted }) => sdk === plan.name && accepted)
@@ -136,14 +108,21 @@ export class SdkActor {
     const ids = old.map(({ messageId }) => messageId);
     for (let index = 0; index < fresh; index++) ids.push(`${plan.name}-again-${++this.#made}`);
     const batch = ids.map((messageId) => {
-      const userId = history.users.get(messageId) ?? "u0";
-      history.users.set(messageId, userId);
-      return { type: "track", event: "Imported", userId, messageId };
+      const { userId, anonymousId } = history.fields.get(messageId) ?? { userId: "u0" };
+      const who = userId === undefined ? { anonymousId } : { userId };
+      if (!history.fields.has(messageId)) history.fields.set(messageId, who);
+      return { type: "track", event: "Imported", ...who, messageId };
     });
-    const headers = { authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}` };
-    const body = Buffer.from(JSON.stringify({ batch }));
+    const key = { authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}` };
+    if (dialect === "one each")
+      for (const { type, ...message } of batch) this.#post(`/v1/${type}`, key, message);
+    else if (dialect === "batch") this.#post("/v1/batch", key, { batch });
+    else this.#post("/v1/import", {}, { writeKey, batch, sentAt: "2026-01-01T00:00:00.000Z" });
+  }
+
+  #post(path: string, headers: Readonly<Record<string, string>>, body: CallFields): void {
     this.link.exchange<ServedAnswer>(
-      () => this.#deliver("/v1/batch", headers, body),
+      () => this.#deliver(path, headers, Buffer.from(JSON.stringify(body))),
       () => {},
     );
   }
@@ -152,102 +131,65 @@ export class SdkActor {
   crash(): void {
     if (this.#running === undefined) return;
     this.#options.world.note(`${this.plan.name} crash`);
-    this.#notePeak();
-    this.#running.clock.stop();
-    this.#spool?.crash();
+    this.#running.crash();
     this.#running = undefined;
   }
 
-  /** The application ends with `close()`. */
+  /** Its machine loses power. */
+  cutPower(): void {
+    this.#options.world.note(`${this.plan.name} power cut`);
+    this.#options.history.powerCuts.push({ sdk: this.plan.name, atMs: this.#options.world.elapsedMs });
+    this.crash();
+    for (const closing of this.#closing) closing.crash();
+    this.#closing.clear();
+    this.disk.cutPower();
+  }
+
+  /** The process ends in the middle of a change of the disk. */
+  endIn(changes: number, cutsPower: boolean): void {
+    this.#endsAfterChanges = { left: changes, cutsPower };
+  }
+
+  /** `process.exit()`. */
+  endNow(): void {
+    const ended = this.#running;
+    this.#options.world.note(`${this.plan.name} exits`);
+    ended?.endNow();
+    if (this.#running === ended) this.#running = undefined;
+  }
+
+  /** The application ends with `close()`. The next process may start before this one has ended. */
   async close(timeoutMs: number): Promise<void> {
-    const running = this.#running;
-    if (running === undefined) return;
-    await running.engine.close(timeoutMs);
-    if (this.#running !== running) return;
-    this.#notePeak();
-    this.#options.history.closed.add(`${this.plan.name} ${running.run}`);
-    running.clock.stop();
+    const closing = this.#running;
+    if (closing === undefined) return;
     this.#running = undefined;
+    this.#closing.add(closing);
+    this.#options.world.note(`${this.plan.name} closes`);
+    await closing.close(timeoutMs);
+    this.#closing.delete(closing);
   }
 
-  #notePeak(): void {
-    const running = this.#running;
-    if (running === undefined) return;
-    const { name: process, spools } = this.plan;
-    const { peaks } = this.#options.history;
-    const { peakQueued } = running.engine.stats();
-    peaks.push({ process, what: "messages by its own count", most: peakQueued });
-    // A spool keeps on disk what it reports later.
-    if (!spools)
-      peaks.push({ process, what: "messages that nothing was reported about", most: running.mostHeld });
-    peaks.push({ process, what: "timers", most: running.clock.peakPending });
+  #openSpool(clock: ProcessClock): SpoolDirectory {
+    const { world, plan, writeKey } = this.#options;
+    const { name } = plan;
+    const user = { world, name, clock, beforeChange: () => this.#changesDisk(clock) };
+    const builtIns = simulatedBuiltIns(this.disk, this.#listeners, user);
+    const batchUrl = "http://collector/v1/batch";
+    return new SpoolDirectory(
+      { directory: SPOOL_FOLDER, maxBytes: plan.spoolBytes, writeKey, batchUrl },
+      builtIns,
+    );
   }
 
-  #resolvedOptions(): ReturnType<typeof resolveOptions> {
-    const { plan, writeKey } = this.#options;
-    return resolveOptions({
-      writeKey,
-      host: "http://collector",
-      flushAt: plan.flushAt,
-      flushAfter: plan.flushAfterMs,
-      flushPolicy: plan.eager ? "eager" : "batched",
-      maxInFlight: plan.maxInFlight,
-      maxRetries: plan.maxRetries,
-      maxTotalRetryMs: plan.maxTotalRetryMs,
-      maxQueueSize: plan.maxQueueSize,
-      quiet: true,
-    });
-  }
-
-  #platform(clock: ProcessClock, run: number): Platform {
-    const { name } = this.plan;
-    const transport = this.#transport(clock);
-    return {
-      clock,
-      defer: (task) => {
-        setImmediate(() => {
-          if (clock.isAlive) task();
-        });
-      },
-      hold: () => () => {},
-      newMessageId: () => `${name}-${run}-${++this.#made}`,
-      gzip: async () => {
-        throw new Error("The simulated runtime has no gzip");
-      },
-      defaultTransport: () => transport,
-      newContextStorage: () => {
-        const storage = new AsyncLocalStorage<CallContext>();
-        return { get: () => storage.getStore(), run: (context, work) => storage.run(context, work) };
-      },
-      warn: () => {},
-      userAgent: "simulation/1",
-    };
-  }
-
-  #transport(clock: ProcessClock): Transport {
-    return {
-      send: ({ url, headers, body }, signal) =>
-        new Promise<TransportOutcome>((resolve) => {
-          const bytes = Buffer.from(body);
-          const onAbort = (): void => {
-            stop();
-            resolve({ kind: "failed", reason: "aborted" });
-          };
-          const stop = this.link.exchange<ServedAnswer>(
-            () => this.#deliver(new URL(url).pathname, headers, bytes),
-            (end) => {
-              signal.removeEventListener("abort", onAbort);
-              if (!clock.isAlive) return;
-              if (end.kind !== "answered") resolve({ kind: "failed", reason: end.kind });
-              else {
-                const { status, headers: answered, body: text } = end.answer;
-                resolve({ kind: "answered", status, retryAfter: answered["retry-after"], body: text });
-              }
-            },
-          );
-          signal.addEventListener("abort", onAbort, { once: true });
-        }),
-    };
+  #changesDisk(clock: ProcessClock): void {
+    const ends = this.#endsAfterChanges;
+    if (ends === undefined || this.#running?.clock !== clock) return;
+    ends.left -= 1;
+    if (ends.left > 0) return;
+    this.#endsAfterChanges = undefined;
+    if (ends.cutsPower) this.cutPower();
+    else this.crash();
+    this.#options.world.after(0, () => this.start());
   }
 
   async #deliver(
@@ -261,7 +203,11 @@ export class SdkActor {
     const answer = await collector.serve({ method: "POST", path, headers, body: new Uint8Array(body) });
     world.note(`batch of ${plan.name}: ${typeof answer === "string" ? answer : answer.status}`);
     if (typeof answer === "string" || answer.status !== 200) return answer;
-    const { batch } = JSON.parse(body.toString("utf8")) as { batch: { messageId: string }[] };
+    const parsed = JSON.parse(body.toString("utf8")) as {
+      batch?: { messageId: string }[];
+      messageId: string;
+    };
+    const batch = parsed.batch ?? [parsed];
     const { rejected = [], duplicates = 0 } = JSON.parse(answer.body) as {
       rejected?: { index: number }[];
       duplicates?: number;

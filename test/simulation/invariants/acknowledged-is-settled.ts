@@ -1,5 +1,7 @@
 import type { History } from "../actors/history.js";
+import { mayGoWith, ownerOf } from "../model/identities.js";
 import type { Cast, CastDestination } from "../scenario/cast.js";
+import { BLOCKED_EVENT } from "../scenario/steps/source.js";
 import type { Invariant } from "./invariant.js";
 
 /** The main promise: nothing that was acknowledged is lost. */
@@ -23,22 +25,26 @@ export const acknowledgedIsSettled: Invariant = {
       }
     }
     for (const destination of cast.destinations) {
+      const { name } = destination.plan;
       const sources = new Set(destination.plan.sources.map((index) => cast.sources[index]?.id));
-      for (const { offset, messageId, sourceId, message, onlyDestinations } of messages) {
+      for (const stored of messages) {
+        const { offset, messageId, sourceId, message, onlyDestinations } = stored;
         if (!(onlyDestinations?.includes(destination.id) ?? sources.has(sourceId))) continue;
         const delivery = deliveryOf(destination, offset);
-        if (delivery === undefined) wrong.push(`${messageId} has no outcome at ${destination.plan.name}`);
+        if (delivery === undefined) wrong.push(`${messageId} has no outcome at ${name}`);
         else if (delivery.state === "pending" && !mayStillWait(cast, destination))
-          wrong.push(`${messageId} still waits at ${destination.plan.name}: ${delivery.reason}`);
+          wrong.push(`${messageId} still waits at ${name}: ${delivery.reason}`);
         else if (delivery.state === "skipped" && !destination.wasDisabled)
-          wrong.push(`${messageId} was skipped by ${destination.plan.name}, which was never disabled`);
-        else if (delivery.state === "filtered" && !(destination.droppedOdd && isOdd(message)))
-          wrong.push(`${messageId} was filtered by ${destination.plan.name}, which has no such filter`);
+          wrong.push(`${messageId} was skipped by ${name}, which was never disabled`);
+        else if (delivery.state === "filtered" && !mayBeFiltered(cast, destination, stored))
+          wrong.push(`${messageId} was filtered by ${name}, which has no such filter`);
+        else if (delivery.state === "suppressed" && !mayBeSuppressed(cast.history, message))
+          wrong.push(`${messageId} was suppressed at ${name}, and nobody asked for that`);
         else if (
           delivery.state === "delivered" &&
           !postsOf(destination, messageId).some(({ accepted }) => accepted === true)
         )
-          wrong.push(`${messageId} counts as delivered to ${destination.plan.name}, which never took it`);
+          wrong.push(`${messageId} counts as delivered to ${name}, which never took it`);
       }
     }
     return wrong;
@@ -50,12 +56,33 @@ export function mayStillWait({ receivers }: Cast, { plan, urls }: CastDestinatio
   return plan.order === "user" && urls.some((url) => receivers.of(url).isDead);
 }
 
-function isOdd({ properties }: { readonly properties?: unknown }): boolean {
-  return (properties as { readonly odd?: unknown } | undefined)?.odd === true;
+function mayBeFiltered(
+  { history }: Cast,
+  { droppedOdd }: CastDestination,
+  { sourceId, message }: { readonly sourceId: string; readonly message: object },
+): boolean {
+  const { event, properties } = message as {
+    readonly event?: unknown;
+    readonly properties?: { readonly odd?: unknown };
+  };
+  return (
+    (droppedOdd && properties?.odd === true) || (history.blocking.has(sourceId) && event === BLOCKED_EVENT)
+  );
 }
 
-/** Whether its user was deleted after it was received, or meanwhile. */
-function mayBeDeleted({ users, purges }: History, messageId: string, acknowledgedMs: number): boolean {
-  const user = users.get(messageId) ?? "";
-  return purges.some((purge) => purge.users.includes(user) && purge.atMs >= acknowledgedMs);
+function mayBeSuppressed({ suppressed, fields }: History, message: object): boolean {
+  const { messageId } = message as { readonly messageId?: unknown };
+  return [...suppressed].some(
+    (identity) =>
+      identity === ownerOf(message) || mayGoWith({ fields } as History, String(messageId), identity),
+  );
+}
+
+/** Whether somebody asked to delete its user after it was received, or meanwhile, and that was done. */
+function mayBeDeleted(history: History, messageId: string, acknowledgedMs: number): boolean {
+  return history.deletions.some(
+    ({ identity }) =>
+      mayGoWith(history, messageId, identity) &&
+      history.purges.some(({ identities, atMs }) => identities.includes(identity) && atMs >= acknowledgedMs),
+  );
 }

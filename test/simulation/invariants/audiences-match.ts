@@ -1,72 +1,85 @@
-import { type Condition, resolveTime } from "@sluice/protocol";
-import {
-  isMember,
-  type PastMessage,
-  people,
-} from "../../../packages/audiences/test/conditions/naive-evaluator.js";
+import type { StoredMessage } from "@sluice/event-log";
+import type { Condition } from "@sluice/protocol";
+import { everybody, holds } from "../model/people.js";
 import type { Scenario } from "../scenario/scenario.js";
-import type { Invariant } from "./invariant.js";
+import type { FinishedRun, Invariant } from "./invariant.js";
 
 /** A window that ended this short before the end of the run may still count. */
 const JUST_LEFT_MS = 10 * 60_000;
 
-/** Audiences, against an evaluator that reads the whole log. */
+/** Audiences, against a model that reads the whole log. */
 export const audiencesMatch: Invariant = {
   name: "audiences-match",
   promise:
-    "What destinations were told about a user's audiences is what an evaluation of the whole log says, also when an event leaves a time window, and nobody is told the same twice in a row.",
-  check({ scenario, cast, messages, dropped, audiences }) {
-    const wrong: string[] = [];
+    "What destinations were told about a user's audiences is what an evaluation of the whole log says, also when an event leaves a time window or visitors turn out to be users, and nobody is told the same twice in a row.",
+  check(run) {
+    const { scenario, cast, messages, dropped, audiences } = run;
+    const { deletions, suppressed } = cast.history;
     // Notices and events are gone.
-    if (dropped.length > 0) return wrong;
+    if (dropped.length > 0 || suppressed.size > 0) return [];
     const own = new Set(cast.sources.map(({ id }) => id));
-    const history: PastMessage[] = messages
-      .filter(({ sourceId, onlyDestinations }) => own.has(sourceId) && onlyDestinations === undefined)
-      .map(
-        ({ message, receivedAtMs }) =>
-          ({
-            ...message,
-            atMs: Math.min(resolveTime(message, receivedAtMs), receivedAtMs),
-          }) as unknown as PastMessage,
-      );
+    const people = everybody(
+      messages.filter((one) => own.has(one.sourceId) && one.onlyDestinations === undefined),
+    );
+    const deleted = new Set(deletions.map(({ identity }) => identity));
     const nowMs = cast.collector.machine.wallMs;
-    const everybody = people(history);
-    const definitions = {
-      audiences: new Map(audiences.map(({ id, value }) => [id, value.condition])),
-      computed: [],
-    };
-    const deleted = new Set(cast.history.deletions.map(({ user }) => user));
-    for (const { id, value } of audiences) {
-      if (hasWindow(value.condition) && isSetBack(scenario)) continue;
+    const wrong: string[] = [];
+    for (const { value } of audiences) {
+      const { key, condition } = value;
+      if (hasWindow(condition) && isSetBack(scenario)) continue;
       for (const destinationId of value.destinationIds) {
-        const told = new Map<string, unknown>();
-        for (const { message, onlyDestinations } of messages) {
-          const traits = message.traits as Readonly<Record<string, unknown>> | undefined;
-          const user = String(message.userId);
-          if (onlyDestinations?.includes(destinationId) !== true || traits?.[value.key] === undefined)
+        const told = toldTo(destinationId, key, messages);
+        for (const [person, ids] of people) {
+          // What a deletion left of a joint profile is another question.
+          if (
+            ids.some((id) => deleted.has(id)) ||
+            deletions.some(({ identity }) => wasJoined(run, identity, ids))
+          )
             continue;
-          if (deleted.has(user)) continue;
-          if (told.get(user) === traits[value.key])
-            wrong.push(
-              `${destinationId} was told twice that ${user} in ${value.key} is ${String(traits[value.key])}`,
-            );
-          told.set(user, traits[value.key]);
-        }
-        for (const person of everybody) {
-          const user = person.id.slice(2);
-          if (deleted.has(user)) continue;
-          const expected = isMember(person, id, definitions, nowMs);
-          if (isMember(person, id, definitions, nowMs - JUST_LEFT_MS) !== expected) continue;
-          if ((told.get(user) ?? false) !== expected)
-            wrong.push(
-              `${destinationId} believes ${user} in ${value.key}: ${String(told.get(user))}, expected ${expected}`,
-            );
+          for (const id of ids)
+            if (told.get(id)?.isTwice === true)
+              wrong.push(`${destinationId} was told twice that ${id} in ${key} is ${told.get(id)?.value}`);
+          const expected = holds(condition, person, nowMs);
+          if (holds(condition, person, nowMs - JUST_LEFT_MS) !== expected) continue;
+          const value = told.get(person.id)?.value ?? false;
+          if (value !== expected)
+            wrong.push(`${destinationId} believes ${person.id} in ${key}: ${value}, expected ${expected}`);
         }
       }
     }
     return wrong;
   },
 };
+
+/** Whether one of the ids was joined to somebody who was deleted. */
+function wasJoined({ cast }: FinishedRun, identity: string, ids: readonly string[]): boolean {
+  for (const { userId, anonymousId, previousId } of cast.history.fields.values()) {
+    const named = [`u:${userId}`, `a:${anonymousId}`, `u:${previousId}`, `a:${previousId}`];
+    if (named.includes(identity) && named.some((one) => ids.includes(one))) return true;
+  }
+  return false;
+}
+
+/** The last value that a destination was told of each id. */
+function toldTo(destinationId: string, key: string, messages: readonly StoredMessage[]) {
+  const told = new Map<string, { readonly value: unknown; readonly isTwice: boolean }>();
+  for (const { message, onlyDestinations } of messages) {
+    const {
+      userId,
+      anonymousId,
+      traits = {},
+    } = message as {
+      readonly userId?: string;
+      readonly anonymousId?: string;
+      readonly traits?: Readonly<Record<string, unknown>>;
+    };
+    if (onlyDestinations?.includes(destinationId) !== true || traits[key] === undefined) continue;
+    const id = userId === undefined ? `a:${anonymousId}` : `u:${userId}`;
+    const before = told.get(id);
+    told.set(id, { value: traits[key], isTwice: before?.isTwice === true || before?.value === traits[key] });
+  }
+  return told;
+}
 
 function hasWindow(condition: Condition): boolean {
   if (condition.kind === "and" || condition.kind === "or") return condition.conditions.some(hasWindow);

@@ -1,5 +1,6 @@
 import { acknowledgedIsSettled } from "./acknowledged-is-settled.js";
 import { audiencesMatch } from "./audiences-match.js";
+import { beforeSendDecides } from "./before-send-decides.js";
 import { boundedConcurrency } from "./bounded-concurrency.js";
 import { copiesAreEqual } from "./copies-are-equal.js";
 import { deletedStaysDeleted } from "./deleted-stays-deleted.js";
@@ -10,11 +11,14 @@ import { keepsWhatIsNeeded } from "./keeps-what-is-needed.js";
 import { memoryBounds } from "./memory-bounds.js";
 import { oneOutcome } from "./one-outcome.js";
 import { orderPerUser } from "./order-per-user.js";
+import { rateLimitsHold } from "./rate-limits-hold.js";
 import { replacedOwnerStops } from "./replaced-owner-stops.js";
 import { replayedOnceMore } from "./replayed-once-more.js";
 import { retryAfter } from "./retry-after.js";
 import { retryWindow } from "./retry-window.js";
 import { sdkAccountsForAll } from "./sdk-accounts-for-all.js";
+import { sdkCallsEnd } from "./sdk-calls-end.js";
+import { sdkKeepsOrder } from "./sdk-keeps-order.js";
 import { sentNoMoreAfterItsEnd } from "./sent-no-more-after-its-end.js";
 import { storedOnce } from "./stored-once.js";
 import { usageAddsUp } from "./usage-adds-up.js";
@@ -40,4 +44,8 @@ export const INVARIANTS: readonly Invariant[] = [
   holdsNothingAtRest,
   usageAddsUp,
   sdkAccountsForAll,
+  sdkCallsEnd,
+  sdkKeepsOrder,
+  beforeSendDecides,
+  rateLimitsHold,
 ];

@@ -1,3 +1,4 @@
+import { ownerOf } from "../model/identities.js";
 import type { Invariant } from "./invariant.js";
 
 /** Order, where it was asked for. */
@@ -16,15 +17,16 @@ export const orderPerUser: Invariant = {
         // Delete messages wait for nothing that their user sent before: it is gone.
         if (message.type === "delete") continue;
         const posts = livesOf(destination, stored)[0]?.posts ?? [];
+        const user = ownerOf(message);
         for (const { run, atMs } of posts) {
-          const before = last.get(`${message.userId} ${run}`);
+          const before = last.get(`${user} ${run}`);
           if (before !== undefined && before.messageId !== messageId && before.atMs > atMs)
             wrong.push(
               `${messageId} was sent to ${destination.plan.name} at ${atMs}, before ${before.messageId}`,
             );
         }
         for (const { run, atMs } of posts) {
-          const key = `${message.userId} ${run}`;
+          const key = `${user} ${run}`;
           if (atMs >= (last.get(key)?.atMs ?? 0)) last.set(key, { atMs, messageId });
         }
       }

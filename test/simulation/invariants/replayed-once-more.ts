@@ -1,3 +1,4 @@
+import { ownerOf } from "../model/identities.js";
 import type { CastDestination } from "../scenario/cast.js";
 import { mayStillWait } from "./acknowledged-is-settled.js";
 import type { FinishedRun, Invariant } from "./invariant.js";
@@ -41,9 +42,9 @@ function wrongReplays(
     for (const { replayedAtMs, posts, outcomes } of replays) {
       const [outcome] = outcomes;
       if (outcome === undefined) {
-        const { userId = "" } = message.message as { readonly userId?: string };
+        const owner = ownerOf(message.message);
         const wasPurged = cast.history.purges.some(
-          ({ users, atMs }) => users.includes(userId) && atMs >= (replayedAtMs ?? 0),
+          ({ identities, atMs }) => identities.includes(owner) && atMs >= (replayedAtMs ?? 0),
         );
         if (deliveryOf(destination, offset)?.state !== "pending" && !wasPurged)
           wrong.push(`the replay of ${messageId} to ${destination.plan.name} at ${replayedAtMs} never ended`);

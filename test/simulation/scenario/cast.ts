@@ -1,4 +1,4 @@
-import { type Identity, idOf, type NewBatch, openMemoryStore, type Settlement } from "@sluice/event-log";
+import { type Identity, type NewBatch, openMemoryStore, type Settlement } from "@sluice/event-log";
 import { ClusterActor } from "../actors/cluster-actor.js";
 import { CollectorActor, type CollectorActorOptions } from "../actors/collector-actor.js";
 import { type History, newHistory } from "../actors/history.js";
@@ -55,7 +55,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
   disk.onDurable = (call, args) => {
     if (call === "store.purge") {
       const { identities = [] } = args[0] as { identities?: readonly Identity[] };
-      history.purges.push({ users: identities.map(idOf), atMs: world.elapsedMs });
+      history.purges.push({ identities, atMs: world.elapsedMs });
     }
     if (call !== "consumers.settle") return;
     const [id, { outcomes, retries }] = args as [string, Settlement];

@@ -1,6 +1,7 @@
 import type { Random } from "../world/random.js";
 import type { Cast } from "./cast.js";
 import type { Scenario } from "./scenario.js";
+import { type ApplicationStep, applicationSteps } from "./steps/application.js";
 import { type AudienceStep, audienceSteps } from "./steps/audience.js";
 import { type ClockStep, clockSteps } from "./steps/clock.js";
 import { type ClusterStep, clusterSteps } from "./steps/cluster.js";
@@ -15,6 +16,7 @@ import { type RaceStep, raceSteps } from "./steps/race.js";
 import { type ReceiverStep, receiverSteps } from "./steps/receiver.js";
 import { type RetentionStep, retentionSteps } from "./steps/retention.js";
 import { type SettingsStep, settingsSteps } from "./steps/settings.js";
+import { type SourceStep, sourceSteps } from "./steps/source.js";
 import { type StopStep, stopSteps } from "./steps/stop.js";
 
 /** One thing that happens in a run. */
@@ -33,7 +35,9 @@ export type Step =
   | OperationStep
   | RetentionStep
   | ClusterStep
-  | RaceStep;
+  | RaceStep
+  | ApplicationStep
+  | SourceStep;
 
 /**
  * A kind of step. To add one: write a file in `steps/`, add its type to `Step`, and the kind to `STEP_KINDS`.
@@ -62,6 +66,8 @@ export const STEP_KINDS: readonly StepKind<never>[] = [
   retentionSteps,
   clusterSteps,
   raceSteps,
+  applicationSteps,
+  sourceSteps,
 ] as unknown as readonly StepKind<never>[];
 
 export function runStep(step: Step, cast: Cast): void {

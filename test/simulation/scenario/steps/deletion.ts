@@ -1,12 +1,18 @@
 import { insist } from "../insist.js";
 import type { StepKind } from "../steps.js";
 
-/** An administrator deletes a user. */
+/** An administrator deletes a user, or a visitor who was never identified. */
 export interface DeletionStep {
   readonly kind: "deletion";
   readonly atMs: number;
-  readonly user: string;
+  readonly userId?: string;
+  readonly anonymousId?: string;
+  /** Later messages are suppressed, too. */
+  readonly suppress: boolean;
 }
+
+const USERS = ["u0", "u0", "u1", "u2", "u3", "former0", "former1"];
+const VISITORS = ["device0", "phone1", "tablet"];
 
 export const deletionSteps: StepKind<DeletionStep> = {
   kind: "deletion",
@@ -14,15 +20,19 @@ export const deletionSteps: StepKind<DeletionStep> = {
     Array.from({ length: random.chance(0.3) ? random.integer(1, 2) : 0 }, () => ({
       kind: "deletion" as const,
       atMs: random.integer(0, lengthMs),
-      user: `u${random.integer(0, 3)}`,
+      ...(random.chance(0.8) ? { userId: random.pick(USERS) } : { anonymousId: random.pick(VISITORS) }),
+      suppress: random.chance(0.2),
     })),
-  run({ user }, { world, collector, history }) {
-    world.note(`deletion of ${user}`);
+  run({ userId, anonymousId, suppress }, { world, collector, history }) {
+    const identity = userId === undefined ? `a:${anonymousId}` : `u:${userId}`;
+    world.note(`deletion of ${identity}`);
     const requestedAtMs = world.elapsedMs;
-    insist(world, () => collector.api("POST", "/deletions", { userIds: [user] })).then((created) => {
+    const ids = userId === undefined ? { anonymousIds: [anonymousId] } : { userIds: [userId] };
+    if (suppress) history.suppressed.add(identity);
+    insist(world, () => collector.api("POST", "/deletions", { ...ids, suppress })).then((created) => {
       history.deletions.push({
         id: (created as { id: string }).id,
-        user,
+        identity,
         requestedAtMs,
         answeredAtMs: world.elapsedMs,
       });

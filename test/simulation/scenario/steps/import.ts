@@ -1,3 +1,4 @@
+import type { Dialect } from "../../actors/sdk-actor.js";
 import type { StepKind } from "../steps.js";
 
 /** A client sends messages again that it sent before, together with new ones. */
@@ -7,6 +8,7 @@ export interface ImportStep {
   readonly sdk: number;
   readonly again: number;
   readonly fresh: number;
+  readonly dialect: Dialect;
 }
 
 export const importSteps: StepKind<ImportStep> = {
@@ -19,8 +21,9 @@ export const importSteps: StepKind<ImportStep> = {
       // With retention, also messages that are gone by then.
       again: random.integer(0, store === "embedded" ? 40 : 5),
       fresh: random.integer(1, 3),
+      dialect: random.pick(["batch", "key in body", "one each"] as const),
     })),
-  run({ sdk, again, fresh }, { sdks }) {
-    sdks[sdk]?.sendAgain(again, fresh);
+  run({ sdk, again, fresh, dialect }, { sdks }) {
+    sdks[sdk]?.sendAgain(again, fresh, dialect);
   },
 };
