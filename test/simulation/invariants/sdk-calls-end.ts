@@ -38,7 +38,8 @@ function faultOf(
     return `ended while ${heldAtEnd} messages were held`;
   if (result === undefined) return undefined;
   const { delivered, failed, refused, spooled = 0, queued = 0 } = result;
-  const counted = delivered + failed + refused + spooled + queued;
+  // The last word of a client has everything that was refused since it was created.
+  const counted = delivered + failed + (what === "close" ? 0 : refused) + spooled + queued;
   // Those that `beforeSend` drops are held, too, until it has.
   const dropped = calls.filter(
     (call) => call.sdk === sdk && call.run === run && hooks.get(call.messageId) === "drops",
