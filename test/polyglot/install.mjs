@@ -3,10 +3,12 @@
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
+// Where the installers of Go and Rust put them. Not every shell has these folders in its path.
+process.env.PATH += `${delimiter}/usr/local/go/bin${delimiter}${join(homedir(), ".cargo/bin")}`;
 const inFolder =
   (folder, env = {}) =>
   (program, ...args) =>
