@@ -7,23 +7,25 @@ export function checkedConnect(options: ConnectorOptions): Connect {
   const connector = checkedConnector(options);
   return async ({ host, port, tls = false, signal }) => {
     signal?.throwIfAborted();
-    const ended = Promise.withResolvers<Socket>();
+    const aborted = Promise.withResolvers<never>();
     let opening: Socket | undefined;
     const abort = (): void => {
       opening?.destroy();
-      ended.reject(signal?.reason);
+      aborted.reject(signal?.reason);
     };
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
+    const connected = new Promise<Socket>((resolve, reject) =>
       connector(
         { hostname: host, host, port: String(port), protocol: "http:" },
         (socket) => {
           opening = socket;
         },
-        (...[error, socket]) => (error === null ? ended.resolve(socket) : ended.reject(error)),
-      );
-      const socket = await ended.promise;
-      return tls ? await secured(socket, host, options.timeoutMs) : socket;
+        (...[error, socket]) => (error === null ? resolve(socket) : reject(error)),
+      ),
+    );
+    const ready = tls ? connected.then((socket) => secured(socket, host, options.timeoutMs)) : connected;
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await Promise.race([ready, aborted.promise]);
     } finally {
       signal?.removeEventListener("abort", abort);
     }
@@ -47,9 +49,13 @@ async function secured(socket: Socket, host: string, timeoutMs: number): Promise
     const onTimeout = (): void =>
       fail(Object.assign(new Error(`No TLS connection within ${timeoutMs} ms`), { code: "ETIMEDOUT" }));
     encrypted.setTimeout(timeoutMs, onTimeout);
+    // Without an error if the connection below it is destroyed.
+    const onClose = (): void => fail(new Error("The connection was closed before it was encrypted"));
     encrypted.once("error", fail);
+    encrypted.once("close", onClose);
     encrypted.once("secureConnect", () => {
       encrypted.setTimeout(0);
+      encrypted.off("close", onClose);
       encrypted.off("timeout", onTimeout);
       encrypted.off("error", fail);
       resolve(encrypted);
