@@ -1,4 +1,5 @@
 import { formatTime } from "@sluice/protocol";
+import { oneLine } from "../destinations/one-line.js";
 import type { Incident, Notice } from "./incidents/incident.js";
 
 export interface NoticeText {
@@ -20,10 +21,4 @@ export function noticeText({ event, incident }: Notice): NoticeText {
 function times({ sinceMs, resolvedAtMs }: Incident): string {
   const since = `Since: ${formatTime(sinceMs)}`;
   return resolvedAtMs === undefined ? since : `${since}\nResolved: ${formatTime(resolvedAtMs)}`;
-}
-
-/** Control and format characters, such as line breaks and marks that reverse the direction of text, become spaces. */
-export function oneLine(text: string, maxLength: number): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ").trim();
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }

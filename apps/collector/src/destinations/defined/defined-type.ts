@@ -4,6 +4,7 @@ import type { Clock } from "@sluice/resilience";
 import type { ResolveHost } from "../../sender/checked-connector.js";
 import type { EgressPolicy } from "../../sender/egress-policy.js";
 import type { Destination, DestinationType, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
+import { oneLine } from "../one-line.js";
 import type { SecretBox } from "../secret-box.js";
 import { echoRedactor, type RedactEcho } from "../webhooks/request/redact-echo.js";
 import { checkedConnect } from "./checked-connect.js";
@@ -166,10 +167,4 @@ const BAD_RESULT = {
 function isResult(value: unknown): value is DeliveryResult {
   const { kind, reason } = (value ?? {}) as { kind?: unknown; reason?: unknown };
   return (kind === "delivered" || kind === "retry" || kind === "failed") && typeof reason === "string";
-}
-
-/** Control and format characters, such as line breaks and marks that reverse the direction of text, become spaces. */
-function oneLine(text: string, maxLength: number): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ").trim();
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }

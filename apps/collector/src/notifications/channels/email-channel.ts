@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
+import { oneLine } from "../../destinations/one-line.js";
 import { echoRedactor } from "../../destinations/webhooks/request/redact-echo.js";
 import { EgressRefused } from "../../sender/checked-connector.js";
-import { oneLine } from "../notice-text.js";
 import type { EmailSettings } from "../settings/notification-settings.js";
 import type { Channel, ChannelResult, Outgoing } from "./channel.js";
 import type { ChannelDeps } from "./webhook-channel.js";
