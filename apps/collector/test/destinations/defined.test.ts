@@ -128,6 +128,20 @@ it("refuses settings by its schema, and keeps secrets to itself", async () => {
   expect(JSON.stringify([shown, await collector.store.config.list("destination")])).not.toContain("-token");
 });
 
+it("says that a secret must be entered again if the key that sealed it is gone", async () => {
+  const open: Open = () => ({ deliver: async () => DELIVERED });
+  const { collector, id } = await collectorWith(open);
+  const { store, clock } = collector;
+  await collector.close();
+  const tally = defineDestination<Settings>({ type: "tally", name: "Tally", settings: SETTINGS, open });
+  const secretKey = "11".repeat(32);
+  const again = await startTestCollector({ store, clock, secretKey, destinations: [tally] });
+  onTestFinished(() => again.close());
+  const change = (settings: object) => again.api("PATCH", `/destinations/${id}`, { settings });
+  await expect(change({})).rejects.toThrow(/answered 4\d\d.*enter the secret again/);
+  expect(await change({ token: "a-new-token" })).toMatchObject({ settings: { tokenSet: true } });
+});
+
 describe("packages", () => {
   const GOOD = `{ interfaceVersion: 1, definition: { type: "t", name: "T", settings: {}, open() {} } }`;
 

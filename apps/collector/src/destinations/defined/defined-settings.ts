@@ -23,9 +23,14 @@ export async function parseDefined(
   if (!read.ok) return read;
   const stored = read.settings as Settings;
   const issues = [...keptSecretIssues(schema, before, stored, input as Settings)];
-  const { settings } = openedSettings(schema, stored, secrets);
-  for (const { setting, message } of definition.check?.(settings as never) ?? [])
-    issues.push({ path: `settings.${setting}`, code: "invalid_value", message });
+  try {
+    const { settings } = openedSettings(schema, stored, secrets);
+    for (const { setting, message } of definition.check?.(settings as never) ?? [])
+      issues.push({ path: `settings.${setting}`, code: "invalid_value", message });
+  } catch (error) {
+    // A secret that is kept was sealed with another key.
+    issues.push({ path: "settings", code: "invalid_value", message: (error as Error).message });
+  }
   return issues.length === 0 ? read : { ok: false, issues };
 }
 
