@@ -13,6 +13,7 @@ import { browserSettings } from "./browser-settings.js";
 import { createIngest } from "./ingest.js";
 import { ingestMetrics } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
+import { posthogRoutes } from "./posthog/posthog-routes.js";
 import { rudderstackRoutes } from "./rudderstack-routes.js";
 import type { SourceDirectory } from "./sources/source-directory.js";
 import type { WrongKeys } from "./wrong-keys.js";
@@ -59,7 +60,7 @@ export const SHORT_NAMES: Readonly<Record<MessageKind, string>> = {
   alias: "a",
 };
 
-/** The ingestion API: everything under `/v1`, and what RudderStack's SDKs request elsewhere. */
+/** The ingestion API: everything under `/v1`, and what RudderStack's and PostHog's SDKs request elsewhere. */
 export function ingestRoutes(options: IngestRoutesOptions): Route[] {
   const { logger, clock } = options;
   const ingest = createIngest({
@@ -121,6 +122,7 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
     { path: "/v1/projects/:writeKey/settings", cors, methods: { GET: settings } },
     { path: "/v1/pixel/:kind", cors, methods: { GET: pixel } },
     ...rudderstackRoutes(ingest),
+    ...posthogRoutes(ingest, options.sources),
   ];
 }
 

@@ -4,6 +4,7 @@ import { refusedLength } from "../../src/cluster/front/kept-body.js";
 it.each<[method: string, url: string, length: string | undefined, code: string | undefined]>([
   ["POST", "/v1/batch", "999999999", "payload_too_large"],
   ["POST", "/beacon/v1/batch?writeKey=k", "1048577", "payload_too_large"],
+  ["POST", "/batch/", "1048577", "payload_too_large"],
   // Its owner reads the length.
   ["POST", "/v1/batch", "1048576", undefined],
   ["POST", "/v1/batch", undefined, undefined],

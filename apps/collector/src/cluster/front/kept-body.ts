@@ -41,6 +41,9 @@ export type PassedBody =
   /** It is passed on as it arrives, once: it is large or of unknown length, or the memory for bodies is full. */
   | { readonly kind: "streamed" };
 
+/** The addresses that clients send messages to, and load their settings from. */
+export const INGESTION = /^\/(?:(?:beacon\/)?v1\/|sourceConfig|batch|capture|i\/v0\/e)/;
+
 /**
  * Why the length that a request announces is too large for any owner, or undefined. The head of a streamed body reaches the owner with its
  * first bytes only, and a client may wait for the answer before it sends them.
@@ -50,7 +53,7 @@ export function refusedLength({
   url = "/",
   headers,
 }: Pick<IncomingMessage, "method" | "url" | "headers">): CollectorError | undefined {
-  const takesMessages = method === "POST" && /^\/(?:beacon\/)?v1\//.test(url);
+  const takesMessages = method === "POST" && INGESTION.test(url);
   if (!takesMessages || !(Number(headers["content-length"]) > MAX_KEPT_BYTES)) return undefined;
   return new CollectorError("payload_too_large", `more than ${LIMITS.batchBytes} bytes`);
 }

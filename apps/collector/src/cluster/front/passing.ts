@@ -13,7 +13,7 @@ import { REQUEST_ID_HEADER, requestIdOf } from "../../http/connection/request-id
 import { errorAnswer, respond } from "../../http/connection/respond.js";
 import { corsHeaders } from "../../http/routing/cors.js";
 import { decideNext, type FailedAttempt, type RequestFacts } from "./decide-next.js";
-import { type KeptBodies, keepBody, type PassedBody, refusedLength } from "./kept-body.js";
+import { INGESTION, type KeptBodies, keepBody, type PassedBody, refusedLength } from "./kept-body.js";
 import { type OwnerConnection, originForm } from "./owner-connection.js";
 import { type ListenerName, passedOnHeaders } from "./peer.js";
 
@@ -255,7 +255,7 @@ export function withTrouble(reason: string, trouble: string | undefined): string
 
 /** Whether it is a request with messages. */
 function isIngestion({ url = "/" }: IncomingMessage): boolean {
-  return /^\/(?:v1\/|beacon\/|sourceConfig)/.test(originForm(url));
+  return INGESTION.test(originForm(url));
 }
 
 /** Answers with an error. */

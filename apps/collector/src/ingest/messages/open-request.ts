@@ -72,10 +72,10 @@ function openSingle(body: Uint8Array, kind: MessageKind | undefined): OpenedRequ
 }
 
 /**
- * Parses the envelope and the messages of a batch one by one; the whole is valid JSON exactly if all of them are. So messages that are
- * too large or too deep never reach the parser, and no slice takes long.
+ * Parses a batch, and leaves its messages as the client wrote them. The envelope and the messages are parsed one by one; the whole is
+ * valid JSON exactly if all of them are. So messages that are too large or too deep never reach the parser, and no slice takes long.
  */
-function* openBatch(arrived: Uint8Array): Generator<void, OpenedRequest> {
+export function* openBatch(arrived: Uint8Array): Generator<void, OpenedRequest> {
   const scan = scanJson(arrived, MAX_NESTING);
   if (!scan.isClosed) throw notClosed(arrived);
   if (scan.isDeepOutside) throw tooDeep();
