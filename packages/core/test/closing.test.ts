@@ -111,6 +111,19 @@ describe("close()", () => {
     expect(errors).toHaveLength(1);
   });
 
+  it("leaves what it gave up to the end of the process, if that comes first", () => {
+    const { engine, track, clock } = testEngine();
+    track(1);
+    void engine.close(0);
+    void clock.advance(0);
+    const kept: string[] = [];
+    engine.endNow((batch) => {
+      kept.push(...batch.map(({ messageId }) => messageId));
+      return "kept";
+    });
+    expect(kept).toEqual(["m1"]);
+  });
+
   it("does not wait forever for the transport to close", async () => {
     const hanging = {
       send: async () => ({ kind: "answered" as const, status: 200, body: "" }),

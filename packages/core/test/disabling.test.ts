@@ -171,7 +171,7 @@ describe("discarded messages", () => {
       },
     };
     const { engine, errors, track, runDue } = testEngine({}, { spool, clock: clock as ManualClock });
-    track(2);
+    track(1);
     engine.setEnabled(false, true);
     const closed = engine.close(0);
     await runDue();

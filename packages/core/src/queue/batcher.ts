@@ -215,8 +215,8 @@ export class Batcher {
     const peak = this.#peak;
     load.messages += 1;
     load.bytes += bytes;
-    if (load.messages > peak.messages) peak.messages = load.messages;
-    if (load.bytes > peak.bytes) peak.bytes = load.bytes;
+    peak.messages = Math.max(peak.messages, load.messages);
+    peak.bytes = Math.max(peak.bytes, load.bytes);
   }
 
   #setState(state: State): void {
@@ -270,10 +270,6 @@ export class Batcher {
       return;
     }
     if (this.#state.kind === "flushing") return;
-    if (this.#queue.length === 0) {
-      this.#setState(IDLE);
-      return;
-    }
     this.#setState(FLUSHING);
     this.#options.defer(() => {
       this.#setState(IDLE);

@@ -40,7 +40,6 @@ export class FlushWatch {
     // A batch is in order, so the messages that were held at the call are its first ones.
     const later = batch.findIndex(({ sequence }) => sequence > this.#upTo);
     const covered = later === -1 ? batch.length : later;
-    if (covered === 0 || this.isDone) return;
     switch (outcome.kind) {
       case "delivered": {
         const refused = refusedAmong(outcome.rejected, covered);

@@ -14,8 +14,7 @@ export interface CallOptions {
 
 /** Reads `waitUntil` from the options of a call, which may be anything. Never throws. */
 export function waitUntilOf(options: unknown): WaitUntil | undefined {
-  if (typeof options !== "object" || options === null) return undefined;
-  const waitUntil = contained(() => (options as CallOptions).waitUntil);
+  const waitUntil = contained(() => (options as CallOptions | null | undefined)?.waitUntil);
   return typeof waitUntil === "function" ? (waitUntil as WaitUntil) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import { goDefaults, rubyDefaults } from "../../src/index.js";
-import { ids, testEngine } from "../doubles/test-engine.js";
+import { ids, type TestEngine, testEngine } from "../doubles/test-engine.js";
 
 describe("batched (the Go library's rule)", () => {
   it("sends nothing in the caller's turn", async () => {
@@ -54,6 +54,65 @@ describe("batched (the Go library's rule)", () => {
     track(1);
     await runDue();
     expect(transport.requests).toHaveLength(1);
+  });
+
+  it.each<[name: string, occur: (world: TestEngine) => unknown]>([
+    ["a flush of nothing", ({ engine }) => engine.flush()],
+    ["a call that finds the queue full", ({ track }) => track(1)],
+  ])("does not count %s as a flush", async (name, occur) => {
+    const world = testEngine({ maxQueueSize: 2, flushAt: 2 });
+    const { track, transport, clock, runDue } = world;
+    track(name === "a flush of nothing" ? 0 : 2);
+    await clock.advance(3_000);
+    occur(world);
+    transport.requests[0]?.answer(200);
+    await runDue();
+    track(1);
+    const before = transport.requests.length;
+    await clock.advance(1_999);
+    expect(transport.requests).toHaveLength(before);
+    await clock.advance(1);
+    expect(transport.requests).toHaveLength(before + 1);
+  });
+
+  it("sends what its batches left behind when the time has passed", async () => {
+    const { track, transport, clock, runDue } = testEngine({ flushAt: 20, batchSize: 20 }, { script: [200] });
+    track(25);
+    await runDue();
+    expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([ids(20)]);
+    await clock.advance(5_000);
+    expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([ids(20), ids(5, 21)]);
+  });
+
+  it("sends at its time what the batches of an earlier flush leave behind", async () => {
+    const { track, transport, clock, runDue } = testEngine({ flushAt: 20, batchSize: 20 });
+    track(20);
+    await runDue();
+    track(20);
+    await runDue();
+    track(5);
+    for (const index of [0, 1]) {
+      transport.requests[index]?.answer(200);
+      await runDue();
+    }
+    expect(transport.requests).toHaveLength(2);
+    await clock.advance(5_000);
+    expect(transport.requests[2]?.messageIds).toEqual(ids(5, 41));
+  });
+
+  it("leaves no timer for messages that the batch of an earlier flush takes along", async () => {
+    const { track, transport, clock, runDue } = testEngine({ flushAt: 20 });
+    track(20);
+    await runDue();
+    track(20);
+    await runDue();
+    track(5);
+    transport.requests[0]?.answer(200);
+    await runDue();
+    expect(transport.requests[1]?.messageIds).toEqual(ids(25, 21));
+    transport.requests[1]?.answer(200);
+    await runDue();
+    expect(clock.pending).toBe(0);
   });
 
   it("cuts what is queued at a flush into requests of batchSize, one at a time", async () => {
@@ -305,6 +364,14 @@ describe("flush()", () => {
     });
     expect(await flushed).toEqual({ delivered: 0, failed: 0, refused: 1 });
     expect(engine.stats()).toMatchObject({ delivered: 1, refused: 2 });
+  });
+
+  it("waits for a request that takes minutes, and does not make it again", async () => {
+    const { engine, track, transport, clock } = testEngine({ requestTimeoutMs: 600_000 });
+    track(1);
+    void engine.flush();
+    await clock.advance(300_000);
+    expect(transport.requests).toHaveLength(1);
   });
 
   it("keeps the process alive while it is pending, and only then", async () => {

@@ -18,6 +18,29 @@ describe("where everything ends with the incoming request", () => {
     expect(await flushed).toEqual({ delivered: 5, failed: 0, refused: 0 });
   });
 
+  it("sends nothing when the queue is full, or when a caller asks for room that is there", async () => {
+    const { engine, transport, track, runDue } = testEngine({ maxQueueSize: 2 }, inRequest);
+    track(1);
+    await engine.ready();
+    track(2);
+    await runDue();
+    expect(transport.requests).toHaveLength(0);
+  });
+
+  it("has maxInFlight requests of a flush in flight, and leaves later messages to the next flush", async () => {
+    const { engine, transport, track, runDue } = testEngine({ batchSize: 1 }, inRequest);
+    track(3);
+    void engine.flush();
+    track(1);
+    for (let answered = 0; answered < 3; answered++) {
+      await runDue();
+      expect(transport.requests).toHaveLength(answered + 1);
+      transport.requests[answered]?.answer(200);
+    }
+    await runDue();
+    expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([["m1"], ["m2"], ["m3"]]);
+  });
+
   it("does not wait for the requests of another flush before it sends", async () => {
     const { engine, transport, track, runDue } = testEngine({}, inRequest);
     track(1);
@@ -44,6 +67,38 @@ describe("where everything ends with the incoming request", () => {
     lost?.answer(200);
     await runDue();
     expect(engine.stats()).toMatchObject({ delivered: 3, queued: 0 });
+  });
+
+  it("sends a batch again that becomes stranded while a flush waits for it, and leaves no timer", async () => {
+    const { engine, transport, clock, track, runDue } = testEngine({ requestTimeoutMs: 600_000 }, inRequest);
+    track(1);
+    void engine.flush();
+    await clock.advance(STRANDED_AFTER_MS / 2);
+    const flushed = engine.flush();
+    await clock.advance(STRANDED_AFTER_MS);
+    expect(transport.requests.map(({ messageIds }) => messageIds)).toEqual([["m1"], ["m1"]]);
+    for (const request of transport.requests) request.answer(200);
+    expect(await flushed).toMatchObject({ delivered: 1 });
+    await runDue();
+    expect(clock.pending).toBe(0);
+  });
+
+  it("keeps the oldest message first if the process ends while a stranded batch is sent again", async () => {
+    const { engine, clock, track, runDue } = testEngine({ requestTimeoutMs: 600_000 }, inRequest);
+    track(1);
+    void engine.flush();
+    await clock.advance(STRANDED_AFTER_MS / 2);
+    track(1);
+    void engine.flush();
+    await clock.advance(STRANDED_AFTER_MS / 2);
+    void engine.flush();
+    await runDue();
+    const kept: string[] = [];
+    engine.endNow((batch) => {
+      kept.push(...batch.map(({ messageId }) => messageId));
+      return "kept";
+    });
+    expect(kept).toEqual(["m1", "m2"]);
   });
 
   it("keeps everything and resolves at once if no request can be made now", async () => {

@@ -26,6 +26,53 @@ describe("ready()", () => {
     expect([holds(), clock.pending]).toEqual([0, 0]);
   });
 
+  it("resolves in the same turn for as many calls as there is room", async () => {
+    const { engine } = testEngine({ maxQueueSize: 3 });
+    let turns = 0;
+    setImmediate(() => {
+      turns += 1;
+    });
+    for (let i = 0; i < 3; i++) {
+      await engine.ready();
+      engine.take("track", call);
+    }
+    expect(turns).toBe(0);
+  });
+
+  it("sends nothing while there is room", async () => {
+    const { engine, track, transport, runDue } = testEngine();
+    track(1);
+    await engine.ready();
+    await runDue();
+    expect(transport.requests).toHaveLength(0);
+  });
+
+  it("keeps the process alive until the last caller has gone on", async () => {
+    const { engine, track, transport, holds, runDue } = testEngine({ maxQueueSize: 1, flushAt: 1 });
+    track(1);
+    void engine.ready().then(() => track(1));
+    void engine.ready();
+    await runDue();
+    transport.requests[0]?.answer(200);
+    await runDue();
+    expect(holds()).toBe(1);
+    transport.requests[1]?.answer(200);
+    await runDue();
+    expect(holds()).toBe(0);
+  });
+
+  it("does not let a caller in onError overtake those who wait", async () => {
+    const went: string[] = [];
+    const { engine, track, runDue } = testEngine(
+      { maxQueueSize: 1, onError: () => void engine.ready().then(() => went.push("onError")) },
+      { script: [400] },
+    );
+    track(1);
+    void engine.ready().then(() => went.push("first"));
+    await runDue();
+    expect(went).toEqual(["first", "onError"]);
+  });
+
   it("waits for room, keeps the process alive meanwhile, and keeps no timer", async () => {
     const { engine, track, transport, holds, clock, runDue } = testEngine({ maxQueueSize: 3, batchSize: 2 });
     track(3);
@@ -186,6 +233,8 @@ describe("a full queue", () => {
       peakQueued: 5,
       peakQueuedBytes: queuedBytes,
     });
+    track(1);
+    expect(engine.stats()).toMatchObject({ queued: 1, peakQueued: 5, peakQueuedBytes: queuedBytes });
   });
 });
 

@@ -57,3 +57,14 @@ it.each([
   expect(engine.stats()).toMatchObject({ delivered: 2 });
   expect(warnings).toEqual([expect.stringContaining("no request")]);
 });
+
+it.each([undefined, null, "text", 5, {}, { waitUntil: "no function" }])(
+  "ignores call options %j without a function",
+  async (options) => {
+    const { engine, warnings, runDue } = testEngine({ flushAt: 1 }, { script: [200] });
+    engine.take("track", { userId: "u", event: "E" }, options);
+    await runDue();
+    expect(engine.stats()).toMatchObject({ delivered: 1 });
+    expect(warnings).toEqual([]);
+  },
+);
