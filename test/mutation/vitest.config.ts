@@ -22,6 +22,6 @@ export default defineConfig({
     maxWorkers: 1,
     isolate: false,
     pool: "threads",
-    testTimeout: 30_000,
+    testTimeout: Number(process.env.SLUICE_MUTATION_TEST_TIMEOUT ?? 30_000),
   },
 });

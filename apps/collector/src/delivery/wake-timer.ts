@@ -16,7 +16,6 @@ export class WakeTimer {
    * reading up to which the caller has looked: what became due since then still needs a timer.
    */
   set(timesMs: readonly (number | undefined)[], seenMs: number): void {
-    if (this.#timer === undefined && timesMs.every((atMs) => atMs === undefined)) return;
     const atMs = timesMs.reduce<number>(
       (earliest, at) => (at !== undefined && at > seenMs && at < earliest ? at : earliest),
       Number.POSITIVE_INFINITY,

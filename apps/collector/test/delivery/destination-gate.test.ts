@@ -5,6 +5,72 @@ import { DestinationGate } from "../../src/delivery/sending/destination-gate.js"
 const HOUR = 3_600_000;
 const REFUSED = { kind: "retry", reason: "HTTP 503", doneUrls: [], failedUrls: [], alive: false } as const;
 
+const THRESHOLD = DELIVERY_DEFAULTS.breaker.failureThreshold;
+const PROBE_MS = HOUR;
+const NOW = { nowMs: 0, random: 0.5, longestWaitMs: HOUR };
+type Observed = Parameters<DestinationGate["observe"]>[0];
+
+/** A gate after as many failures as open the breaker. `isProbing`: its probe is under way, at `PROBE_MS`. */
+function downGate(isProbing: boolean): DestinationGate {
+  const gate = new DestinationGate(DELIVERY_DEFAULTS.breaker);
+  for (let failures = 0; failures < THRESHOLD; failures++) gate.observe(REFUSED, NOW);
+  if (isProbing) gate.enter(PROBE_MS);
+  return gate;
+}
+describe("what a round says about the destination", () => {
+  it.each<[name: string, outcome: Observed, answer: "open" | "dead"]>([
+    ["delivered: it is up", { kind: "delivered", reason: "200" }, "open"],
+    ["refused for good: it is up", { kind: "failed", reason: "HTTP 400" }, "open"],
+    ["one of several URLs answered: it is up", { ...REFUSED, alive: true }, "open"],
+    ["no URL answered: it is down", REFUSED, "dead"],
+    ["only some of several URLs were tried: it is down as before", { ...REFUSED, alive: "unknown" }, "dead"],
+  ])("a probe, %s", (_, outcome, answer) => {
+    const gate = downGate(true);
+    expect(gate.ask(PROBE_MS)).toEqual({ kind: "dead", untilMs: undefined });
+    gate.observe(outcome, { ...NOW, nowMs: PROBE_MS });
+    expect(gate.isProbing).toBe(false);
+    expect(gate.ask(PROBE_MS).kind).toBe(answer);
+  });
+
+  it("nothing, if only some of several URLs were tried while it was up", () => {
+    const gate = new DestinationGate(DELIVERY_DEFAULTS.breaker);
+    for (let failures = 0; failures <= THRESHOLD; failures++)
+      gate.observe({ ...REFUSED, alive: "unknown" }, NOW);
+    expect(gate.ask(0)).toEqual({ kind: "open" });
+  });
+});
+
+describe("a probe", () => {
+  it("that was not sent is left to the next message", () => {
+    const gate = downGate(true);
+    gate.probeNotSent(PROBE_MS);
+    expect(gate.ask(PROBE_MS)).toEqual({ kind: "open" });
+    gate.enter(PROBE_MS);
+    expect(gate.isProbing).toBe(true);
+  });
+
+  it("that found nothing to send is left to the next message", () => {
+    const gate = downGate(true);
+    gate.takeBack();
+    expect([gate.isProbing, gate.ask(PROBE_MS).kind]).toEqual([false, "open"]);
+  });
+
+  it("is asked for only where the destination is down", () => {
+    const gate = new DestinationGate(DELIVERY_DEFAULTS.breaker);
+    gate.probeNotSent(0);
+    gate.probeNow(0);
+    gate.enter(0);
+    expect([gate.isProbing, gate.ask(0).kind]).toEqual([false, "open"]);
+  });
+
+  it("can be asked for at once", () => {
+    const gate = downGate(false);
+    expect(gate.ask(1).kind).toBe("dead");
+    gate.probeNow(1);
+    expect(gate.ask(1)).toEqual({ kind: "open" });
+  });
+});
+
 describe("the next probe of a destination that is down", () => {
   it.each([
     ["waits for a Retry-After", HOUR, HOUR],

@@ -63,18 +63,16 @@ export class DestinationGate {
   }
 
   ask(nowMs: number): Gate {
-    // The usual case.
-    if (this.#breaker.kind === "closed" && this.#limit === undefined) return OPEN;
     const admission = admit(this.#breaker, nowMs);
     if (!admission.admitted) return { kind: "dead", untilMs: admission.retryAtMs };
-    const limit = this.#limit && refilled(this.#limit, nowMs);
-    const waitMs = limit === undefined ? 0 : msUntilTokens(limit.bucket, limit.rate, 1);
+    if (this.#limit === undefined) return OPEN;
+    const { bucket, rate } = refilled(this.#limit, nowMs);
+    const waitMs = msUntilTokens(bucket, rate, 1);
     return waitMs === 0 ? OPEN : { kind: "paced", untilMs: nowMs + waitMs };
   }
 
   /** A round is about to start: takes a token, and makes it the probe if one was due. */
   enter(nowMs: number): void {
-    if (this.#breaker.kind === "closed" && this.#limit === undefined) return;
     this.#before = [this.#breaker, this.#limit];
     const admission = admit(this.#breaker, nowMs);
     if (admission.admitted) this.#breaker = admission.next;
@@ -85,7 +83,6 @@ export class DestinationGate {
 
   /** There was nothing to start: undoes the last `enter`. */
   takeBack(): void {
-    if (this.#breaker.kind === "closed" && this.#limit === undefined) return;
     [this.#breaker, this.#limit] = this.#before;
   }
 
@@ -105,13 +102,12 @@ export class DestinationGate {
     outcome: Exclude<RoundOutcome, { kind: "aborted" }>,
     { nowMs, random, longestWaitMs }: { nowMs: number; random: number; longestWaitMs: number },
   ): void {
-    const alive = outcome.kind === "retry" ? outcome.alive : true;
-    // Only some of several URLs were tried, and failed again. That is news only for a probe.
-    if (alive === "unknown" && !this.isProbing) return;
-    if (alive === true || outcome.kind !== "retry") {
+    if (outcome.kind !== "retry" || outcome.alive === true) {
       this.#breaker = afterSuccess(this.#breaker);
       return;
     }
+    // Only some of several URLs were tried, and failed again. That is news only for a probe.
+    if (outcome.alive === "unknown" && !this.isProbing) return;
     const after = afterFailure(this.#breaker, this.#options, nowMs, random);
     // A Retry-After also delays the probe.
     const notBeforeMs = nowMs + Math.min(outcome.retryAfterMs ?? 0, longestWaitMs);
