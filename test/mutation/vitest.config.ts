@@ -2,9 +2,10 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { sourceAliases } from "../../source-aliases.ts";
 
-/** The test files that the run names. Those named first run first: they are quick, or state the rules. */
+/** The test files that the run names. */
 const files = (process.env.SLUICE_MUTATION_TESTS ?? "").split(",").filter(Boolean);
 
+/** Those named first run first: they state the rules, and a mutant ends with the first test that fails. */
 class AsNamed extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number =>
@@ -22,6 +23,8 @@ export default defineConfig({
     maxWorkers: 1,
     isolate: false,
     pool: "threads",
-    testTimeout: Number(process.env.SLUICE_MUTATION_TEST_TIMEOUT ?? 30_000),
+    // A test that waits for what a mutant never does ends by itself: that costs less than a new start.
+    testTimeout: Number(process.env.SLUICE_MUTATION_TEST_TIMEOUT ?? 10_000),
+    env: { SLUICE_PROPERTY_RUNS: "20" },
   },
 });
