@@ -1,7 +1,6 @@
 import type uPlot from "uplot";
 import { clockTime, dayOf } from "../../../words/times.js";
-import { isolatedPoints } from "./isolated-points.js";
-import type { Series } from "./series.js";
+import { isolatedPoints, type Series } from "./series.js";
 
 /** What a plot reads each time it is drawn. */
 export interface Plotted {
@@ -46,7 +45,7 @@ export function plotOptions(
     // Half a label of the time axis is right of the plot.
     padding: [8, 20, 0, 0],
     scales: {
-      x: { time: true, range: (_plot, _min, max) => lastSpan(max, latest().spanMs) },
+      x: { time: true, range: ({ data }) => lastSpan(data[0].at(-1), latest().spanMs) },
       y: { range: (_plot, _min, max) => [0, Math.max((max ?? 0) * 1.15, 1)] },
     },
     axes: axesOf(latest, color),
@@ -91,9 +90,9 @@ function lineOf(line: Series, color: ReadColor): uPlot.Series {
   };
 }
 
-/** The shown span, in seconds. `max` is null while there is no point. */
-function lastSpan(max: number | null, spanMs: number): [number, number] {
-  const to = max ?? Date.now() / 1_000;
+/** The shown span, in seconds, up to the last point. uPlot's own maximum is a day after a single point. */
+function lastSpan(last: number | undefined, spanMs: number): [number, number] {
+  const to = last ?? Date.now() / 1_000;
   return [to - spanMs / 1_000, to];
 }
 
