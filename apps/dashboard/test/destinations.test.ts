@@ -11,7 +11,9 @@ import {
 } from "../src/pages/destinations/settings/settings-draft.js";
 import { issueAt, issuesOf } from "../src/words/issues.js";
 
-const WEBHOOKS = new Set(["webhooks", "webhookUrl", "sharedSecret", "payload", "concurrency"]);
+const WEBHOOKS = {
+  properties: { webhooks: {}, webhookUrl: {}, sharedSecret: {}, payload: {}, concurrency: {} },
+};
 
 test("saving unchanged settings keeps them and the secret", () => {
   const shown = {
@@ -53,7 +55,16 @@ test("omits empty rows, except the first, so that the API reports it", () => {
 
 test("a type without webhooks sends only the properties of its schema", () => {
   const draft = { ...emptyDraft(), others: { fileName: "a.jsonl", other: 1 } };
-  expect(settingsOf(draft, new Set(["fileName"]))).toEqual({ fileName: "a.jsonl" });
+  expect(settingsOf(draft, { properties: { fileName: {} } })).toEqual({ fileName: "a.jsonl" });
+});
+
+test("a list is sent without empty lines, and removed if all are empty", () => {
+  const properties = { to: {}, cc: {}, password: {} };
+  const others = { to: ["a@b.example ", "", " c@d.example"], cc: [""], password: undefined };
+  expect(settingsOf({ ...emptyDraft(), others }, { properties })).toEqual({
+    to: ["a@b.example", "c@d.example"],
+    cc: null,
+  });
 });
 
 test("an issue of the API is shown at its field", () => {
@@ -72,6 +83,8 @@ test("turns a schema into fields", () => {
       rateLimit: { type: ["number", "null"] },
       standardWebhooks: { type: "boolean" },
       caFile: { type: ["string", "null"] },
+      to: { type: "array", items: { type: "string" }, required: true },
+      token: { type: "string", secret: { boundTo: ["caFile"] } },
     },
   });
   expect(fields.map(({ name, type }) => [name, type])).toEqual([
@@ -79,6 +92,8 @@ test("turns a schema into fields", () => {
     ["rateLimit", "number"],
     ["standardWebhooks", "boolean"],
     ["caFile", "text"],
+    ["to", "list"],
+    ["token", "secret"],
   ]);
 });
 

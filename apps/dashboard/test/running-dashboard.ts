@@ -53,8 +53,8 @@ export interface RunningDashboard {
   close(): Promise<void>;
 }
 
-/** Builds the dashboard and serves it from a collector in development mode. */
-export async function runDashboard(): Promise<RunningDashboard> {
+/** Builds the dashboard and serves it from a collector in development mode. `options`: more of the collector's. */
+export async function runDashboard(options: object = {}): Promise<RunningDashboard> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-dashboard-"));
   const dashboardDirectory = await buildDashboard(join(directory, "dashboard"));
   const { startCollector, createLogger } = (await import(/* @vite-ignore */ COLLECTOR)) as CollectorModule;
@@ -68,6 +68,7 @@ export async function runDashboard(): Promise<RunningDashboard> {
       dashboardDirectory,
       logger: createLogger({ level: "error" }),
       allowTargets: ["127.0.0.0/8"],
+      ...options,
     });
   let collector = await begin(0);
   const { adminToken, writeKey, sourceId } = collector.firstRun;

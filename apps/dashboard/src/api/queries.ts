@@ -91,11 +91,12 @@ export function useDestinations() {
   });
 }
 
+/** The destination types, and the packages that could not be used. */
 export function useCatalog() {
   const api = useApi();
   return useQuery({
     queryKey: ["catalog"],
-    queryFn: async () => (await api.catalog.list()).items,
+    queryFn: () => api.catalog.list(),
     staleTime: Infinity,
   });
 }

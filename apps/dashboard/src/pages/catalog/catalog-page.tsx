@@ -6,6 +6,7 @@ import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/visible-text.js";
 import { catalogWords } from "../destinations/catalog-words.js";
 import { SOURCE_KINDS } from "../sources/source-kinds.js";
 
@@ -24,20 +25,34 @@ export function CatalogPage() {
           <Skeleton />
         </Card>
       ) : (
-        <ul className="tiles">
-          {catalog.data.map((entry) => (
-            <li key={entry.type}>
-              <CatalogTile entry={entry} />
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul className="tiles">
+            {catalog.data.items.map((entry) => (
+              <li key={entry.type}>
+                <CatalogTile entry={entry} />
+              </li>
+            ))}
+          </ul>
+          {catalog.data.unusable.length > 0 && (
+            <Card title="Packages that cannot be used" note="Their destinations keep their messages">
+              <ul className="lines">
+                {catalog.data.unusable.map((one) => (
+                  <li key={one.package}>
+                    <strong className="mono">{visibleText(one.package, 100)}</strong>
+                    <span className="grow">{visibleText(one.message, 400)}</span>
+                  </li>
+                ))}
+              </ul>
+            </Card>
+          )}
+        </>
       )}
     </Page>
   );
 }
 
 function CatalogTile({ entry }: { entry: CatalogEntryView }) {
-  const words = catalogWords(entry.type);
+  const words = catalogWords(entry);
   return (
     <Link className="tile" href={addresses.connect(entry.type)}>
       <span className="tile-icon">

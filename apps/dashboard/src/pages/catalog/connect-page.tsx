@@ -18,17 +18,19 @@ import { catalogWords } from "../destinations/catalog-words.js";
 import { NameField } from "../destinations/settings/name-field.js";
 import { NOTIFY_AFTER_MS, NotifyField } from "../destinations/settings/notify-field.js";
 import { RetryField } from "../destinations/settings/retry-field.js";
-import { propertyNames } from "../destinations/settings/schema-fields.js";
 import { emptyDraft, settingsOf } from "../destinations/settings/settings-draft.js";
 import { SettingsForm } from "../destinations/settings/settings-form.js";
 import { SourceChoice } from "../destinations/settings/source-choice.js";
+
+/** A new destination has no settings yet. */
+const NOTHING = {};
 
 /** Creates a destination of one type. Saving an enabled one sends a test. */
 export function ConnectPage({ type }: { type: string }) {
   const catalog = useCatalog();
   const sources = useSources();
   const destinations = useDestinations();
-  const entry = catalog.data?.find((one) => one.type === type);
+  const entry = catalog.data?.items.find((one) => one.type === type);
   const up = { href: addresses.catalog(), label: "Catalog" };
   const failed = [catalog, sources, destinations].find((query) => query.isError);
   if (failed !== undefined) {
@@ -60,7 +62,7 @@ export function ConnectPage({ type }: { type: string }) {
   }
   const names = new Set(destinations.data.map((one) => one.name));
   return (
-    <Page title={`Connect ${entry.name}`} lead={catalogWords(type).lead} up={up}>
+    <Page title={`Connect ${entry.name}`} lead={catalogWords(entry).lead} up={up}>
       <ConnectForm entry={entry} sources={sources.data} suggestedName={freeName(entry.name, names)} />
     </Page>
   );
@@ -85,7 +87,7 @@ function ConnectForm({
     type: entry.type,
     name: name.trim(),
     sourceIds: chosen,
-    settings: settingsOf(draft, propertyNames(entry.settingsSchema)),
+    settings: settingsOf(draft, entry.settingsSchema),
     retryForMs: durationMs(retryFor) ?? RETRY_WINDOW.defaultMs,
     notifyAfterMs: durationMs(notifyAfter) ?? NOTIFY_AFTER_MS,
     enabled,
@@ -103,7 +105,7 @@ function ConnectForm({
             schema={entry.settingsSchema}
             draft={draft}
             issues={issues}
-            hasSecret={false}
+            stored={NOTHING}
             onChange={setDraft}
           />
           <SourceChoice sources={sources} kinds={entry.sources} chosen={chosen} onChange={setChosen} />

@@ -1,3 +1,4 @@
+import type { CatalogEntryView } from "@sluice/control-api";
 import type { IconName } from "../../ui/icon.js";
 
 interface CatalogWords {
@@ -17,6 +18,10 @@ const WORDS: Readonly<Record<string, CatalogWords>> = {
   file: { icon: "file", lead: "Appends each message to a JSON Lines file on the collector's machine." },
 };
 
-export function catalogWords(type: string): CatalogWords {
-  return WORDS[type] ?? { icon: "destinations", lead: "Sends each message to another system." };
+/** Types from packages describe themselves. */
+export function catalogWords({
+  type,
+  description = "Sends each message to another system",
+}: Pick<CatalogEntryView, "type" | "description">): CatalogWords {
+  return WORDS[type] ?? { icon: "destinations", lead: `${description}.` };
 }

@@ -6,6 +6,7 @@ import { useCatalog, useDestinationStatus } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Badge } from "../../ui/data/badge.js";
+import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
@@ -34,8 +35,11 @@ export function DestinationPage({ id }: { id: string }) {
     queryFn: () => api.destinations.get(id),
     refetchInterval: CHANGES_MS,
   });
-  const entry = catalog.data?.find((one) => one.type === destination.data?.type);
-  const both = destination.data && entry && { destination: destination.data, entry };
+  const both = destination.data &&
+    catalog.data && {
+      destination: destination.data,
+      entry: catalog.data.items.find(({ type }) => type === destination.data.type),
+    };
   return (
     <ResourcePage
       kind="Destination"
@@ -53,7 +57,8 @@ export function DestinationPage({ id }: { id: string }) {
 
 interface Found {
   readonly destination: DestinationView;
-  readonly entry: CatalogEntryView;
+  /** Undefined: the package of this type is not used any more. */
+  readonly entry: CatalogEntryView | undefined;
 }
 
 function DestinationBody({ destination, entry }: Found) {
@@ -67,7 +72,7 @@ function DestinationBody({ destination, entry }: Found) {
       up={UP}
       badge={
         <>
-          <Badge tone="quiet">{entry.name}</Badge>
+          <Badge tone="quiet">{entry?.name ?? destination.type}</Badge>
           <DestinationHealth id={id} />
         </>
       }
@@ -114,7 +119,13 @@ function Settings({ destination, entry, field }: Found & { field: string | undef
   const { id, name } = destination;
   return (
     <div className="sections">
-      <SettingsCard destination={destination} entry={entry} field={field} />
+      {entry === undefined ? (
+        <EmptyState icon="question" title={`The collector has no destination type ${destination.type}.`}>
+          <p>Its messages are kept. Name its package in the setting “destinations”, and restart.</p>
+        </EmptyState>
+      ) : (
+        <SettingsCard destination={destination} entry={entry} field={field} />
+      )}
       <FilterRules destination={destination} />
       <DeleteCard
         text="Deletes the destination with its backlog, attempts and delivery states. The messages stay stored. To keep the backlog, disable the destination instead."

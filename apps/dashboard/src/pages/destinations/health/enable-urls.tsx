@@ -15,7 +15,7 @@ export function EnableUrls({ destination }: { destination: DestinationView }) {
   const save = useMutation({
     mutationFn: () =>
       api.destinations.patch(destination.id, {
-        settings: settingsOf(draftOf(destination.settings), new Set(["webhooks"])),
+        settings: settingsOf(draftOf(destination.settings), { properties: { webhooks: {} } }),
         version: destination.version,
       }),
     onSuccess: () => notify("Enabled: messages are sent to all URLs again"),

@@ -1,19 +1,28 @@
-import { Checkbox, SelectField, TextField } from "../../../ui/controls/field.js";
+import { useState } from "react";
+import { Button } from "../../../ui/controls/button.js";
+import { Checkbox, Field, SelectField, TextField } from "../../../ui/controls/field.js";
 import { type FieldIssue, issueAt } from "../../../words/issues.js";
+import { SecretState } from "./secret-field.js";
 
-/** One property of a JSON Schema, as a form field. */
+/** One property of a settings schema, as a form field. */
 export interface SchemaProperty {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly type: "text" | "number" | "boolean" | "choice";
+  readonly type: "text" | "number" | "boolean" | "choice" | "list" | "secret";
   readonly choices: readonly string[];
   readonly fallback: unknown;
+  readonly isRequired: boolean;
+  /** Settings that say where a secret is sent. If one of them changes, the secret has to be entered again. */
+  readonly boundTo: readonly string[];
 }
 
-/** The properties of a schema, in its order. Lists and objects have forms of their own. */
+/** Settings by name, as typed. A list has a text for each line, also for empty ones. Null: removed. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** The properties of a schema, in its order. Webhooks have a form of their own. */
 export function schemaProperties(schema: object): readonly SchemaProperty[] {
-  const properties = (schema as { properties?: Record<string, Record<string, unknown>> }).properties ?? {};
+  const { properties = {} } = schema as { properties?: Record<string, Record<string, unknown>> };
   return Object.entries(properties).map(([name, property]) => ({
     name,
     title: typeof property.title === "string" ? property.title : name,
@@ -21,43 +30,53 @@ export function schemaProperties(schema: object): readonly SchemaProperty[] {
     type: fieldType(property),
     choices: choicesOf(property),
     fallback: property.default,
+    isRequired: property.required === true,
+    boundTo: (property.secret as { boundTo?: readonly string[] } | undefined)?.boundTo ?? [],
   }));
 }
 
-export function propertyNames(schema: object): ReadonlySet<string> {
-  return new Set(schemaProperties(schema).map(({ name }) => name));
-}
-
-function choicesOf(property: Readonly<Record<string, unknown>>): readonly string[] {
+function choicesOf(property: Values): readonly string[] {
   return Array.isArray(property.enum) ? property.enum.map(String) : [];
 }
 
-function fieldType(property: Readonly<Record<string, unknown>>): SchemaProperty["type"] {
+function fieldType(property: Values): SchemaProperty["type"] {
   const types = [property.type].flat();
+  if (property.secret !== undefined) return "secret";
   if (choicesOf(property).length > 0) return "choice";
+  if (types.includes("array")) return "list";
   if (types.includes("boolean")) return "boolean";
   return types.includes("integer") || types.includes("number") ? "number" : "text";
 }
 
+/** The fields of settings that have no form of their own. */
 export function SchemaFields({
   properties,
   values,
+  stored,
   issues,
   onChange,
 }: {
   properties: readonly SchemaProperty[];
-  values: Readonly<Record<string, unknown>>;
+  values: Values;
+  /** What the destination has now. */
+  stored: Values;
   issues: readonly FieldIssue[];
-  onChange: (values: Readonly<Record<string, unknown>>) => void;
+  onChange: (values: Values) => void;
 }) {
+  const valueIn = ({ name, fallback }: SchemaProperty, from: Values) => from[name] ?? fallback;
   return (
     <div className="field-grid">
       {properties.map((property) => (
         <SchemaField
           key={property.name}
           property={property}
-          value={values[property.name] ?? property.fallback}
-          error={issueAt(issues, property.name)}
+          value={property.type === "secret" ? values[property.name] : valueIn(property, values)}
+          error={errorAt(property, issues)}
+          isSet={stored[`${property.name}Set`] === true}
+          moved={properties.find(
+            (other) =>
+              property.boundTo.includes(other.name) && valueIn(other, values) !== valueIn(other, stored),
+          )}
           onChange={(value) => onChange({ ...values, [property.name]: value })}
         />
       ))}
@@ -65,18 +84,34 @@ export function SchemaFields({
   );
 }
 
-function SchemaField({
-  property,
-  value,
-  error,
-  onChange,
-}: {
-  property: SchemaProperty;
-  value: unknown;
-  error: string | undefined;
-  onChange: (value: unknown) => void;
-}) {
-  const { title, description, choices } = property;
+/** The API names settings as it knows them. */
+function errorAt({ name, title }: SchemaProperty, issues: readonly FieldIssue[]): string | undefined {
+  const message = issueAt(issues, name);
+  return message?.startsWith(`${name} `) ? `${title}${message.slice(name.length)}` : message;
+}
+
+interface FieldProps {
+  readonly property: SchemaProperty;
+  readonly value: unknown;
+  readonly error: string | undefined;
+  /** Of a secret: whether one is stored. */
+  readonly isSet: boolean;
+  /** Of a secret: a changed setting that says where it is sent. */
+  readonly moved: SchemaProperty | undefined;
+  readonly onChange: (value: unknown) => void;
+}
+
+function SchemaField(props: FieldProps) {
+  const { property, value, error, onChange } = props;
+  const { title, description, choices, isRequired, fallback } = property;
+  const common = {
+    label: title,
+    hint: description,
+    error,
+    optional: !isRequired && fallback === undefined,
+    onChange: ({ target }: { target: { value: string } }) =>
+      onChange(target.value === "" ? null : target.value),
+  };
   switch (property.type) {
     case "boolean":
       return (
@@ -85,37 +120,115 @@ function SchemaField({
     case "choice":
       return (
         <SelectField
-          label={title}
-          hint={description}
-          error={error}
-          value={String(value ?? choices[0])}
-          options={choices.map((choice) => [choice, choice])}
-          onChange={(event) => onChange(event.target.value)}
+          {...common}
+          value={typeof value === "string" ? value : ""}
+          options={[
+            ...(fallback === undefined ? [["", isRequired ? "Choose one" : "None"] as const] : []),
+            ...choices.map((choice) => [choice, choice] as const),
+          ]}
         />
       );
     case "number":
       return (
         <TextField
-          label={title}
-          hint={description}
-          error={error}
+          {...common}
           type="number"
           step="any"
           value={value === undefined || value === null ? "" : String(value)}
-          onChange={(event) => onChange(event.target.value === "" ? null : Number(event.target.value))}
+          onChange={({ target }) => onChange(target.value === "" ? null : Number(target.value))}
         />
       );
+    case "list":
+      return <ListField {...common} value={value} onChange={onChange} />;
+    case "secret":
+      return <SecretText {...props} />;
     case "text":
-      return (
-        <TextField
-          label={title}
-          hint={description}
-          error={error}
-          value={typeof value === "string" ? value : ""}
-          onChange={(event) => onChange(event.target.value === "" ? null : event.target.value)}
-        />
-      );
+      return <TextField {...common} value={typeof value === "string" ? value : ""} />;
     default:
       return property.type satisfies never;
   }
+}
+
+/** A list of texts, one a line. */
+function ListField({
+  label,
+  hint,
+  error,
+  optional,
+  value,
+  onChange,
+}: {
+  label: string;
+  hint: string;
+  error: string | undefined;
+  optional: boolean;
+  value: unknown;
+  onChange: (lines: readonly string[]) => void;
+}) {
+  const lines: readonly unknown[] = Array.isArray(value) ? value : [];
+  return (
+    <Field
+      label={label}
+      hint={["One a line.", hint].filter(Boolean).join(" ")}
+      error={error}
+      optional={optional}
+    >
+      {(wiring) => (
+        <textarea
+          {...wiring}
+          className="input list-input"
+          rows={Math.max(2, lines.length)}
+          spellCheck={false}
+          value={lines.join("\n")}
+          onChange={({ target }) => onChange(target.value.split("\n"))}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** A secret. The API never returns it: it is kept, entered again or removed. */
+function SecretText({
+  property: { title, description, isRequired, fallback },
+  value,
+  error,
+  isSet,
+  moved,
+  onChange,
+}: FieldProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (value === null && isSet)
+    return (
+      <SecretState label={title} text="Saving removes it." isBad>
+        <Button size="small" onClick={() => onChange(undefined)}>
+          Keep it
+        </Button>
+      </SecretState>
+    );
+  if (isSet && !isOpen && moved === undefined && error === undefined)
+    return (
+      <SecretState label={title} text="Set. It cannot be shown again.">
+        <Button size="small" onClick={() => setOpen(true)}>
+          Replace
+        </Button>
+        {!isRequired && (
+          <Button size="small" look="quiet" onClick={() => onChange(null)}>
+            Remove
+          </Button>
+        )}
+      </SecretState>
+    );
+  const again = moved && isSet ? `Enter it again, because the setting “${moved.title}” is changed.` : "";
+  return (
+    <TextField
+      label={title}
+      type="password"
+      autoComplete="new-password"
+      optional={!isRequired && fallback === undefined && !isSet}
+      hint={again || (isSet ? "Leave it empty to keep it." : description)}
+      error={error}
+      value={typeof value === "string" ? value : ""}
+      onChange={({ target }) => onChange(target.value === "" ? undefined : target.value)}
+    />
+  );
 }

@@ -20,9 +20,7 @@ export function SecretField({
 }) {
   if (draft.kind === "keep" && hasSecret) {
     return (
-      <SecretState
-        text={<span className="soft grow">Set. Requests are signed. It cannot be shown again.</span>}
-      >
+      <SecretState label="Shared secret" text="Set. Requests are signed. It cannot be shown again.">
         <Button size="small" onClick={() => onChange(NEW_SECRET)}>
           Replace
         </Button>
@@ -34,11 +32,7 @@ export function SecretField({
   }
   if (draft.kind === "remove") {
     return (
-      <SecretState
-        text={
-          <span className="field-error grow">Saving removes it. Requests are then no longer signed.</span>
-        }
-      >
+      <SecretState label="Shared secret" text="Saving removes it. Requests are then no longer signed." isBad>
         <Button size="small" onClick={() => onChange({ kind: "keep" })}>
           Keep it
         </Button>
@@ -54,12 +48,23 @@ export function SecretField({
   );
 }
 
-function SecretState({ text, children }: { text: ReactNode; children: ReactNode }) {
+/** What is known of a stored secret, and what can be done with it. */
+export function SecretState({
+  label,
+  text,
+  isBad = false,
+  children,
+}: {
+  label: string;
+  text: string;
+  isBad?: boolean;
+  children: ReactNode;
+}) {
   return (
     <div className="field">
-      <span className="field-label">Shared secret</span>
+      <span className="field-label">{label}</span>
       <p className="row">
-        {text}
+        <span className={isBad ? "field-error grow" : "soft grow"}>{text}</span>
         {children}
       </p>
     </div>

@@ -15,7 +15,6 @@ import { catalogWords } from "../catalog-words.js";
 import { NameField } from "./name-field.js";
 import { NOTIFY_AFTER_MS, NotifyField } from "./notify-field.js";
 import { RetryField } from "./retry-field.js";
-import { propertyNames } from "./schema-fields.js";
 import { draftOf, settingsOf } from "./settings-draft.js";
 import { SettingsForm } from "./settings-form.js";
 import { SourceChoice } from "./source-choice.js";
@@ -59,7 +58,7 @@ export function SettingsCard({
       api.destinations.patch(destination.id, {
         name: draft.name.trim(),
         sourceIds: draft.sourceIds,
-        settings: settingsOf(draft.settings, propertyNames(entry.settingsSchema)),
+        settings: settingsOf(draft.settings, entry.settingsSchema),
         retryForMs: durationMs(draft.retryFor) ?? RETRY_WINDOW.defaultMs,
         notifyAfterMs: durationMs(draft.notifyAfter) ?? NOTIFY_AFTER_MS,
         ...(upon === undefined ? {} : { version: upon }),
@@ -86,13 +85,13 @@ export function SettingsCard({
     save.mutate(version);
   };
   return (
-    <Card title="Settings" note={catalogWords(destination.type).lead}>
+    <Card title="Settings" note={catalogWords(entry).lead}>
       <form ref={form} className="stack-wide" onSubmit={submit} noValidate>
         <SettingsForm
           schema={entry.settingsSchema}
           draft={draft.settings}
           issues={issues}
-          hasSecret={destination.settings.sharedSecretSet === true}
+          stored={destination.settings}
           onChange={(settings) => change({ settings })}
         />
         <SourceChoice

@@ -1,6 +1,6 @@
 /**
- * The form of a destination's settings, as typed. URLs and the secret have fields of their own; all other fields follow
- * from the catalog's JSON Schema.
+ * The form of a destination's settings, as typed. URLs and the secret of webhooks have fields of their own; all other
+ * fields follow from the catalog's JSON Schema.
  */
 export interface WebhookDraft {
   /** A stable id for React. */
@@ -72,18 +72,25 @@ export function draftOf(settings: Readonly<Record<string, unknown>>): SettingsDr
   };
 }
 
-/** The settings for the API, without empty rows. `properties`: the names that the type's schema has. */
+/** The settings for the API, without empty rows: those that the type's schema has. */
 export function settingsOf(
   draft: SettingsDraft,
-  properties: ReadonlySet<string>,
+  { properties = {} }: { readonly properties?: object },
 ): Readonly<Record<string, unknown>> {
   const settings: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(draft.others)) {
-    if (properties.has(name) && !OWN_FORM.has(name) && value !== undefined) settings[name] = value;
+    if (name in properties && !OWN_FORM.has(name) && value !== undefined)
+      settings[name] = Array.isArray(value) ? linesOf(value) : value;
   }
-  if (properties.has("webhooks")) settings.webhooks = webhooksOf(draft.webhooks);
-  if (properties.has("sharedSecret")) Object.assign(settings, secretOf(draft.secret));
+  if ("webhooks" in properties) settings.webhooks = webhooksOf(draft.webhooks);
+  if ("sharedSecret" in properties) Object.assign(settings, secretOf(draft.secret));
   return settings;
+}
+
+/** The lines with a text; null if there is none. */
+function linesOf(lines: readonly string[]): readonly string[] | null {
+  const texts = lines.map((line) => line.trim()).filter((line) => line !== "");
+  return texts.length === 0 ? null : texts;
 }
 
 /** The first row stays even if it is empty, so that the API reports the missing URL. */

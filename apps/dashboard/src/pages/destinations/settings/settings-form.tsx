@@ -9,14 +9,14 @@ export function SettingsForm({
   schema,
   draft,
   issues,
-  hasSecret,
+  stored,
   onChange,
 }: {
   schema: object;
   draft: SettingsDraft;
   issues: readonly FieldIssue[];
-  /** Whether a secret is set already. */
-  hasSecret: boolean;
+  /** The settings that the destination has now, with `…Set` for its secrets. */
+  stored: Readonly<Record<string, unknown>>;
   onChange: (draft: SettingsDraft) => void;
 }) {
   const properties = schemaProperties(schema);
@@ -26,6 +26,7 @@ export function SettingsForm({
     <SchemaFields
       properties={others}
       values={draft.others}
+      stored={stored}
       issues={issues}
       onChange={(values) => onChange({ ...draft, others: values })}
     />
@@ -45,7 +46,7 @@ export function SettingsForm({
         <div data-setting="sharedSecret">
           <SecretField
             draft={draft.secret}
-            hasSecret={hasSecret}
+            hasSecret={stored.sharedSecretSet === true}
             error={issueAt(issues, "sharedSecret")}
             onChange={(secret) => onChange({ ...draft, secret })}
           />
