@@ -16,10 +16,12 @@ export interface ManualClock extends Clock {
   /** The monotonic time at which the next sleep or timer is due. Undefined if there is none. */
   readonly nextDueMs: number | undefined;
   /**
-   * Moves time forward by `ms` and fires what becomes due, in order. After each timer, promise reactions and one turn of the event loop
-   * run, so timers that they start are fired too if they are due within `ms`.
+   * Moves time forward by `ms` and fires what becomes due, in order. After each timer, promise reactions, one turn of the event loop and
+   * what `turn` is called for run, so timers that they start are fired too if they are due within `ms`.
    */
   advance(ms: number): Promise<void>;
+  /** Takes a turn of the event loop, as an answer of another thread or process does, during which `advance` lets no time pass. */
+  turn(): Promise<void>;
   /** Moves time forward without firing timers, as during a long computation: timers that become due are late. */
   elapse(ms: number): void;
   /** Sets the wall clock forward or back. Monotonic time and timers are not affected, as on a real machine. */
@@ -79,6 +81,28 @@ class Timers {
 
 const turnOfTheEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Turns of the event loop that somebody takes. */
+class Turns {
+  #underWay = 0;
+  #taken = 0;
+
+  async take(): Promise<void> {
+    this.#underWay += 1;
+    this.#taken += 1;
+    await turnOfTheEventLoop();
+    this.#underWay -= 1;
+  }
+
+  /** Resolves after a turn during which nobody took one. */
+  async over(): Promise<void> {
+    let before: number;
+    do {
+      before = this.#taken;
+      await turnOfTheEventLoop();
+    } while (this.#underWay > 0 || this.#taken > before);
+  }
+}
+
 export function manualClock(options: ManualClockOptions = {}): ManualClock {
   const { startMs = Date.UTC(2026, 0, 1), random = 0.5 } = options;
   let nowMs = startMs;
@@ -86,6 +110,7 @@ export function manualClock(options: ManualClockOptions = {}): ManualClock {
   let setByMs = 0;
   const slept: number[] = [];
   const timers = new Timers();
+  const turns = new Turns();
   const after = (ms: number, callback: () => void): CancelTimer =>
     timers.add(nowMs + Math.max(0, ms), callback);
 
@@ -119,13 +144,14 @@ export function manualClock(options: ManualClockOptions = {}): ManualClock {
       setByMs = 0;
       timers.postpone(movedMs);
     },
+    turn: () => turns.take(),
     advance: async (ms) => {
       const untilMs = nowMs + ms;
-      await turnOfTheEventLoop();
+      await turns.over();
       for (let timer = timers.next(); timer && timer.dueMs <= untilMs; timer = timers.next()) {
         nowMs = Math.max(nowMs, timer.dueMs);
         timer.fire();
-        await turnOfTheEventLoop();
+        await turns.over();
       }
       nowMs = Math.max(nowMs, untilMs);
     },

@@ -120,7 +120,9 @@ export class DestinationDelivery {
     const consumer = this.#consumer;
     if (consumer === undefined) return undefined;
     const { store, clock, policy } = this.#stage;
-    const { state, passed, taken, retries, inFlight, breaker, tried } = consumer.status;
+    const { state: stateNow, passed, taken, retries, inFlight, breaker, tried } = consumer.status;
+    // Nothing is sent while it is opened, which is not what "disabled" says.
+    const state = this.#state.kind === "opening" && this.#document.enabled ? "delivering" : stateNow;
     const unread = (await store.consumers.backlog(this.#id, passed)).behind;
     const skipped = unread === 0 ? 0 : await skippedUnread(store, this.#id, this.#document, passed);
     const oldestUnreadMs = unread === 0 ? undefined : await receiptAfter(store.log, passed);

@@ -1,7 +1,7 @@
 import type { ManualClock } from "@sluice/resilience/testing";
 
 /** How many turns of the event loop a message takes at most between two waits: store, settlement, lease, request. */
-const TURNS = 12;
+const TURNS = 24;
 
 /**
  * Advances the clock from timer to timer, and runs the event loop after each until its work is done. (`clock.advance` alone gives each

@@ -195,6 +195,7 @@ describe("what becomes of a message", () => {
   it("shows a destination that has not come to it yet as pending", async () => {
     const { api, source, destination } = await withDestination();
     await using _ = api;
+    await api.delivery.close(0);
     await api.receive(source.id, [paid]);
     const { body } = await api.ask("GET", "/api/v1/messages/m-1");
     expect(body.outcomes).toMatchObject([{ destinationId: destination.id, state: "pending" }]);

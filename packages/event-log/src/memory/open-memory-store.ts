@@ -10,15 +10,18 @@ import { memoryEventLog } from "./event-log.js";
 import { memoryRejectionLog } from "./rejection-log.js";
 import { memoryUsageCounters } from "./usage-counters.js";
 
+/** A manual clock lets no time pass during a `turn`, which takes one of the event loop. */
+type StoreClock = Clock & { turn?(): Promise<void> };
+
 export interface MemoryStoreOptions {
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   /** How long a (source, messageId) is remembered, in milliseconds. Default: 86_400_000 (24 h). */
   readonly dedupeWindowMs?: number;
   /** How many refused messages are kept. Default: 10_000. */
   readonly rejectionsKept?: number;
 }
 
-/** The test double of the embedded store. It can be made to fail. */
+/** The test double of the embedded store. Its answers take turns of the event loop, as a thread's do. It can be made to fail. */
 export interface MemoryStore extends Store {
   /** Makes every write reject with `StorageUnavailable` until `repair()`. */
   breakDown(reason: string): void;
@@ -52,12 +55,15 @@ export function openMemoryStore({
     if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
   };
 
+  const turn = (): Promise<void> => clock.turn?.() ?? new Promise((resolve) => setImmediate(resolve));
+  const guard = { mayRead, mayWrite, turn };
+
   return {
-    log: guarded(log, mayRead, mayWrite, ["append"]),
-    consumers: guarded(consumers, mayRead, mayWrite, ["open", "settle", "requeue", "retryNow", "remove"]),
-    config: guarded(config, mayRead, mayWrite, ["put", "putAll", "delete"]),
-    rejections: guarded(rejections, mayRead, mayWrite, []),
-    usage: guarded(usage, mayRead, mayWrite, []),
+    log: guarded(log, guard, ["append"]),
+    consumers: guarded(consumers, guard, ["open", "settle", "requeue", "retryNow", "remove"]),
+    config: guarded(config, guard, ["put", "putAll", "delete"]),
+    rejections: guarded(rejections, guard, []),
+    usage: guarded(usage, guard, []),
     async purge(query, signal) {
       mayWrite();
       signal?.throwIfAborted();
@@ -100,11 +106,16 @@ export function openMemoryStore({
 /** Synchronous methods, which work in every state. */
 const SYNCHRONOUS: ReadonlySet<PropertyKey> = new Set(["head", "onAppend", "watch", "add"]);
 
-/** Wraps a port so that its asynchronous methods reject while the store is closed or broken. */
+interface Guard {
+  mayRead(): void;
+  mayWrite(): void;
+  turn(): Promise<void>;
+}
+
+/** Wraps a port so that its asynchronous methods take turns, and reject while the store is closed or broken. */
 function guarded<T extends object>(
   port: T,
-  mayRead: () => void,
-  mayWrite: () => void,
+  { mayRead, mayWrite, turn }: Guard,
   writes: readonly (keyof T)[],
 ): T {
   return new Proxy(port, {
@@ -114,7 +125,10 @@ function guarded<T extends object>(
       return async (...args: unknown[]) => {
         if (writes.includes(name as keyof T)) mayWrite();
         else mayRead();
-        return member.apply(target, args);
+        await turn();
+        const answer = await member.apply(target, args);
+        await turn();
+        return answer;
       };
     },
   });
