@@ -1,12 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import {
-  AUDIENCE_SOURCE_ID,
-  AudienceEngine,
-  type Audiences,
-  startAudiences,
-  startEngineThread,
-} from "@sluice/audiences";
+import { AudienceEngine, type Audiences, startAudiences, startEngineThread } from "@sluice/audiences";
 import type { LimitsView } from "@sluice/control-api";
 import type { RetentionOptions, Store } from "@sluice/event-log";
 import {
@@ -436,7 +430,6 @@ async function startProcessing(parts: ProcessingParts) {
       catalog,
       digest,
       clock,
-      builtInSourceIds: [AUDIENCE_SOURCE_ID],
       newId: () => newId("del"),
       onRetriesRemoved: delivery.retriesRemoved,
       logger: logger.with({ component: "deletions" }),

@@ -23,5 +23,4 @@ export { startAudiences } from "./engine/runner/start-audiences.js";
 export { startEngineThread } from "./engine/thread/start-engine-thread.js";
 export type { CrashMarkers } from "./profiles/crash-marker.js";
 export { type IdentityPolicy, identityPolicyOf } from "./profiles/identity-policy.js";
-export { AUDIENCE_SOURCE_ID } from "./profiles/outbox-message.js";
 export type { RefusedJoin } from "./profiles/refused-joins.js";

@@ -1,3 +1,4 @@
+export { AUDIENCE_SOURCE_ID, INCIDENT_SOURCE_ID, isBuiltInSource } from "./built-in-sources.js";
 export { audienceKey } from "./conditions/audience-key.js";
 export { asNumber, compare, lookUp } from "./conditions/compare.js";
 export { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "./conditions/computed-traits.js";

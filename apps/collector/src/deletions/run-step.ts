@@ -1,7 +1,7 @@
 import type { DeletionReceipt } from "@sluice/control-api";
 import type { IdDigest, NewBatch, Purging, Store } from "@sluice/event-log";
 import { DOCUMENT_KINDS, type Identity, idOf, isUserIdentity } from "@sluice/event-log";
-import { formatTime } from "@sluice/protocol";
+import { formatTime, isBuiltInSource } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument } from "../documents/documents.js";
@@ -20,8 +20,6 @@ export interface DeletionParts {
   /** Used to find the destination types that accept `delete` messages. */
   readonly catalog: Pick<Catalog, "get">;
   readonly clock: Clock;
-  /** Built-in sources. They have no messages from clients, so they get no `delete` message. */
-  readonly builtInSourceIds: readonly string[];
   /** Called when waiting retries were removed: those who count them read their number again. Default: nothing. */
   readonly onRetriesRemoved?: () => void;
   /** Stops a step between two commits. Default: never. */
@@ -89,7 +87,7 @@ async function suppress(
 
 async function collect(
   deletion: DeletionDocument,
-  { store, profiles, builtInSourceIds, signal }: DeletionParts,
+  { store, profiles, signal }: DeletionParts,
 ): Promise<StepResult> {
   await profiles.counted();
   const { includeAliases = false } = deletion;
@@ -102,10 +100,10 @@ async function collect(
     let messages = 0;
     for await (const { sourceId } of messagesOf(identities, store.log)) {
       signal?.throwIfAborted();
-      sourceIds.add(sourceId);
+      // A built-in source has no messages from clients, so its destinations get no `delete` message.
+      if (!isBuiltInSource(sourceId)) sourceIds.add(sourceId);
       messages += 1;
     }
-    for (const builtIn of builtInSourceIds) sourceIds.delete(builtIn);
     users.push({ ...user, identities, aliases, sourceIds: [...sourceIds] });
     found.push({
       messages,

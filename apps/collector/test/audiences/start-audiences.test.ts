@@ -1,10 +1,4 @@
-import {
-  AUDIENCE,
-  AUDIENCE_SOURCE_ID,
-  AudienceEngine,
-  type Audiences,
-  startAudiences,
-} from "@sluice/audiences";
+import { AUDIENCE, AudienceEngine, type Audiences, startAudiences } from "@sluice/audiences";
 import { audience, EPOCH_MS } from "@sluice/audiences/testing";
 import type { EventLog, ProfileStore, Store } from "@sluice/event-log";
 import {
@@ -15,6 +9,7 @@ import {
   SUPPRESSION,
   userIdentity,
 } from "@sluice/event-log";
+import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { definitionEndpoints } from "../../src/admin/definitions/definition-endpoints.js";

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AUDIENCE_SOURCE_ID, AudienceEngine, type Audiences, startAudiences } from "@sluice/audiences";
+import { AudienceEngine, type Audiences, startAudiences } from "@sluice/audiences";
 import { computedTrait } from "@sluice/audiences/testing";
 import {
   type LeadingStores,
@@ -12,6 +12,7 @@ import {
   type Replica,
   type Store,
 } from "@sluice/event-log";
+import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { crashMarkerFile } from "../../src/cluster/crash-marker-file.js";

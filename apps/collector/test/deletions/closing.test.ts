@@ -22,7 +22,6 @@ async function deletionsOptions(clock: ManualClock): Promise<DeletionsOptions> {
     digest,
     suppressions: await openSuppressions({ store, clock, digest }),
     catalog: { get: () => undefined },
-    builtInSourceIds: [],
     profiles: {
       counted: async () => {},
       identitiesOf: async (identity) => ({ identities: [identity], aliases: [], ...noFigures }),

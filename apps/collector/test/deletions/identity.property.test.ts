@@ -57,7 +57,6 @@ async function run(actions: readonly Action[], store: Store): Promise<void> {
     digest,
     suppressions: await openSuppressions({ store, clock, digest }),
     catalog: { get: () => undefined },
-    builtInSourceIds: [],
     profiles: {
       counted: () => world.consume(),
       identitiesOf: (identity, includeAliases) => world.engine.identitiesOf(identity, includeAliases),

@@ -44,7 +44,6 @@ async function open(
     suppressions,
     digest,
     catalog: { get: () => undefined },
-    builtInSourceIds: [],
     profiles: {
       counted: async () => {},
       identitiesOf: async (identity) => ({ identities: [identity], aliases: [], ...noFigures }),

@@ -1,5 +1,6 @@
 import type { Offset, StoredMessage } from "@sluice/event-log";
 import { parseJson, userIdentity } from "@sluice/event-log";
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { describe, expect, it } from "vitest";
 import {
   isOutbound,
@@ -40,6 +41,9 @@ const stored = (message: object = {}, changes: Partial<StoredMessage> = {}): Sto
   message: { type: "track", event: "Ordered", userId: "u1", messageId: "m1", ...message },
   ...changes,
 });
+
+const INCIDENT = { sourceId: INCIDENT_SOURCE_ID };
+const TO_INCIDENTS = { connections: [{ sourceId: INCIDENT_SOURCE_ID, since: at(9) }] };
 
 interface Case {
   readonly message?: object;
@@ -267,6 +271,22 @@ describe("match", () => {
     [
       "a replay of a message that was imported without delivery",
       { stored: { isWithoutDelivery: true }, replay: true },
+      "deliver",
+    ],
+    [
+      "an incident of another destination",
+      { stored: INCIDENT, document: TO_INCIDENTS, message: { properties: { destination_id: "dst_2" } } },
+      "deliver",
+    ],
+    [
+      "an incident of its own",
+      { stored: INCIDENT, document: TO_INCIDENTS, message: { properties: { destination_id: "dst_1" } } },
+      "filtered",
+      "own incident: it is about this destination",
+    ],
+    [
+      "a message of a client that looks like an incident of its own",
+      { message: { properties: { destination_id: "dst_1" } } },
       "deliver",
     ],
     [

@@ -1,4 +1,5 @@
 import type { CollectorHealthView, RateSpan, SizeSpan } from "@sluice/control-api";
+import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useApi } from "./api-context.js";
 import { setCollectorClock } from "./collector-clock.js";
@@ -162,17 +163,14 @@ export function useComputedTraits() {
   });
 }
 
-/** The source of the messages that audiences and computed traits send. */
-export const BUILT_IN_SOURCE = { id: "src_audiences", name: "audiences and computed traits" } as const;
-
 /** Names of sources and destinations by id. Unknown ids are shortened. */
 export function useNames(): { source: (id: string) => string; destination: (id: string) => string } {
   const sources = useSources().data;
   const destinations = useDestinations().data;
   return {
     source: (id) =>
-      id === BUILT_IN_SOURCE.id
-        ? BUILT_IN_SOURCE.name
+      id === AUDIENCE_SOURCE_ID
+        ? "audiences and computed traits"
         : (sources?.find((one) => one.id === id)?.name ?? shortId(id)),
     destination: (id) => destinations?.find((one) => one.id === id)?.name ?? shortId(id),
   };

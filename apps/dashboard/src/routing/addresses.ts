@@ -11,8 +11,10 @@ export const addresses = {
   sources: () => "/sources",
   source: (id: string) => `/sources/${encodeURIComponent(id)}`,
   sourceEvents: (id: string) => `/sources/${encodeURIComponent(id)}/events`,
-  catalog: () => "/catalog",
-  connect: (type: string) => `/catalog/${encodeURIComponent(type)}`,
+  /** `source`: the one to connect. */
+  catalog: (query: { source?: string } = {}) => withQuery("/catalog", query),
+  connect: (type: string, query: { source?: string } = {}) =>
+    withQuery(`/catalog/${encodeURIComponent(type)}`, query),
   destinations: () => "/destinations",
   destination: (
     id: string,

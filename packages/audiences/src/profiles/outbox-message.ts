@@ -1,9 +1,6 @@
 import type { MessageKey, NewBatch, PendingMessage } from "@sluice/event-log";
-import { formatTime } from "@sluice/protocol";
+import { AUDIENCE_SOURCE_ID, formatTime } from "@sluice/protocol";
 import { type Profile, userFields } from "./profile.js";
-
-/** The built-in source that audience and computed trait messages belong to. */
-export const AUDIENCE_SOURCE_ID = "src_audiences";
 
 /** A change of one user that is published to destinations. */
 export type ProfileUpdate =

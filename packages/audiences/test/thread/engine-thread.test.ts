@@ -4,13 +4,13 @@ import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import type { Store } from "@sluice/event-log";
 import { idDigest, openMemoryStore, SUPPRESSION, userIdentity } from "@sluice/event-log";
+import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { AUDIENCE } from "../../src/definitions/definitions.js";
 import type { Audiences } from "../../src/engine/runner/audiences.js";
 import { startAudiences } from "../../src/engine/runner/start-audiences.js";
 import { startEngineThread, startWorker } from "../../src/engine/thread/start-engine-thread.js";
-import { AUDIENCE_SOURCE_ID } from "../../src/profiles/outbox-message.js";
 import { audience } from "../definitions/definitions.js";
 import { FakeLogger, FakeMetrics } from "../telemetry.js";
 

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "@sluice/event-log";
 import { openMemoryStore } from "@sluice/event-log";
+import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../src/definitions/definitions.js";
 import type { Audiences } from "../../src/engine/runner/audiences.js";
 import { startAudiences } from "../../src/engine/runner/start-audiences.js";
 import { startEngineThread, startWorker } from "../../src/engine/thread/start-engine-thread.js";
-import { AUDIENCE_SOURCE_ID } from "../../src/profiles/outbox-message.js";
 import { audience, computedTrait, removal } from "../definitions/definitions.js";
 import { FakeLogger, FakeMetrics } from "../telemetry.js";
 

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { AdminClient } from "@sluice/admin-client";
 import { type CommandSpec, ENDPOINTS, type EndpointTable } from "@sluice/control-api";
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { Argument, type Command, Option } from "commander";
 import { readDuration } from "../arguments/numbers.js";
 import { findByName } from "../connection/find-by-name.js";
@@ -146,6 +147,7 @@ export async function readField(field: Field, given: unknown, client: AdminClien
 async function readOne(field: Field, text: string, client: AdminClient, io: Io): Promise<unknown> {
   const { flag, schema, path } = field;
   const collection = /^(source|destination)Ids?$/.exec(path.at(-1) ?? "")?.[1];
+  if (collection === "source" && text === INCIDENT_SOURCE_ID) return text;
   if (collection === "source") return (await findByName("source", text, client.sources.list)).id;
   if (collection === "destination")
     return (await findByName("destination", text, client.destinations.list)).id;

@@ -20,7 +20,7 @@ describe("apply", () => {
       destinations: [
         {
           name: "Declared hook",
-          sources: ["Declared"],
+          sources: ["Declared", "sluice"],
           settings: { webhooks: [{ url: "https://example.com/a" }], sharedSecret: "hush" },
         },
       ],

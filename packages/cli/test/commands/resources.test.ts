@@ -44,6 +44,14 @@ describe("sources, destinations, deliveries", () => {
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });
 
+  it("connects a destination to the incidents of the collector", async () => {
+    const args = ["destinations", "create", "--type", "console", "--name", "On call", "--source", "sluice"];
+    const { id, sourceIds } = await json(args);
+    expect(sourceIds).toEqual(["sluice"]);
+    expect((await at.sluice(["destinations", "get", id])).out).toContain("sources: sluice");
+    await at.sluice(["destinations", "delete", id, "--yes"]);
+  });
+
   it("has another exit code if the test message is not delivered", async () => {
     await using hook = await receiver(404);
     const { id } = await json(["destinations", "create", "--webhook", hook.url, "--disabled"]);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Offset, Store, Versioned } from "@sluice/event-log";
 import { BEFORE_FIRST, DOCUMENT_KINDS, VersionConflict } from "@sluice/event-log";
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { type Catalog, withoutType } from "../../destinations/catalog.js";
 import type { SettingsIssue } from "../../destinations/destination.js";
@@ -297,6 +298,7 @@ export function switchSpans(spans: readonly DisabledSpan[], enabled: boolean, he
 async function unknownSources(store: Store, sourceIds: readonly string[]): Promise<SettingsIssue[]> {
   const issues: SettingsIssue[] = [];
   for (const [index, sourceId] of sourceIds.entries()) {
+    if (sourceId === INCIDENT_SOURCE_ID) continue;
     if ((await store.config.get<SourceDocument>(DOCUMENT_KINDS.source, sourceId)) === undefined) {
       issues.push({
         path: `sourceIds[${index}]`,

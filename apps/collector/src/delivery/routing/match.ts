@@ -1,6 +1,12 @@
 import type { Offset, StoredMessage } from "@sluice/event-log";
 import { identityOf } from "@sluice/event-log";
-import { isMessageKind, type JsonObject, resolveTime } from "@sluice/protocol";
+import {
+  INCIDENT_SOURCE_ID,
+  isMessageKind,
+  isPlainObject,
+  type JsonObject,
+  resolveTime,
+} from "@sluice/protocol";
 import type { DestinationType } from "../../destinations/destination.js";
 import type { Connection, DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import type { Suppressions } from "../../documents/suppressions.js";
@@ -72,20 +78,38 @@ export function match(stored: StoredMessage, routing: Routing, replay: boolean):
   const whileDisabled = skipped(stored, routing, replay);
   if (whileDisabled !== undefined) return whileDisabled;
 
-  const source = routing.sources.get(stored.sourceId);
-  if (source !== undefined && !type.sources.includes(source.kind)) {
-    return { kind: "filtered", reason: `source kind: ${type.name} does not work for ${source.kind} sources` };
-  }
-  if (message.type === "track" && source?.blockedEvents.includes(message.event as string)) {
-    return { kind: "filtered", reason: "blocked event: the source blocks it" };
-  }
-  const off = excludedBySender(stored, routing, replay);
+  const off = excludedBySource(stored, routing) ?? excludedBySender(stored, routing, replay);
   if (off !== undefined) return { kind: "filtered", reason: off };
   if (!type.historical.accepted && receivedAtMs - timeMs > type.historical.limitMs) {
     return { kind: "filtered", reason: "historical" };
   }
   const filtered = applyFilters(document.filters, message, stored.messageId);
   return filtered.kind === "filtered" ? filtered : { kind: "deliver", message: filtered.message, timeMs };
+}
+
+/** Why the source's messages, or this one of them, do not go to the destination; undefined if they do. */
+function excludedBySource(
+  stored: StoredMessage,
+  { destinationId, type, sources }: Routing,
+): string | undefined {
+  const { message, sourceId } = stored;
+  if (isOwnIncident(stored, destinationId)) return "own incident: it is about this destination";
+  const source = sources.get(sourceId);
+  if (source === undefined) return undefined;
+  if (!type.sources.includes(source.kind))
+    return `source kind: ${type.name} does not work for ${source.kind} sources`;
+  if (message.type === "track" && source.blockedEvents.includes(message.event as string))
+    return "blocked event: the source blocks it";
+  return undefined;
+}
+
+/** A destination that fails would fail with the message about it, too, and recover by it. */
+function isOwnIncident({ sourceId, message: { properties } }: StoredMessage, destinationId: string): boolean {
+  return (
+    sourceId === INCIDENT_SOURCE_ID &&
+    isPlainObject(properties) &&
+    properties.destination_id === destinationId
+  );
 }
 
 /** Why the sender excludes the destination, in the message or for its whole batch; undefined if it does not. */

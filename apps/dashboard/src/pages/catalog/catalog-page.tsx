@@ -2,6 +2,7 @@ import type { CatalogEntryView } from "@sluice/control-api";
 import { Link } from "wouter";
 import { useCatalog } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
+import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Icon } from "../../ui/icon.js";
@@ -53,8 +54,9 @@ export function CatalogPage() {
 
 function CatalogTile({ entry }: { entry: CatalogEntryView }) {
   const words = catalogWords(entry);
+  const source = useAddressQuery().get("source") ?? "";
   return (
-    <Link className="tile" href={addresses.connect(entry.type)}>
+    <Link className="tile" href={addresses.connect(entry.type, { source })}>
       <span className="tile-icon">
         <Icon name={words.icon} size={20} />
       </span>

@@ -7,6 +7,7 @@ import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinations, useSources } from "../../api/queries.js";
 import { durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 import { addresses } from "../../routing/addresses.js";
+import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Checkbox } from "../../ui/controls/field.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
@@ -77,12 +78,13 @@ function ConnectForm({
   sources: readonly SourceView[];
   suggestedName: string;
 }) {
+  const source = useAddressQuery().get("source");
   const [name, setName] = useState(suggestedName);
   const [draft, setDraft] = useState(emptyDraft);
   const [enabled, setEnabled] = useState(true);
   const [retryFor, setRetryFor] = useState(() => durationDraft(RETRY_WINDOW.defaultMs));
   const [notifyAfter, setNotifyAfter] = useState(() => durationDraft(NOTIFY_AFTER_MS, "minutes"));
-  const [chosen, setChosen] = useState(() => preselected(entry, sources));
+  const [chosen, setChosen] = useState(() => (source === null ? preselected(entry, sources) : [source]));
   const connect = useConnect({
     type: entry.type,
     name: name.trim(),

@@ -11,6 +11,7 @@ import {
   type SuppressedId,
   spanIndex,
 } from "@sluice/event-log";
+import { isBuiltInSource } from "@sluice/protocol";
 import {
   type CrashMarker,
   type CrashMarkers,
@@ -21,7 +22,6 @@ import {
   type Span,
 } from "../../profiles/crash-marker.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
-import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
 import { MOST_SET_ASIDE, type SetAside } from "../../profiles/set-aside.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { DOCUMENTS, type EngineState, moveCursor } from "../state/engine-state.js";
@@ -203,7 +203,7 @@ export class MessageCounter {
   /** The messages of a batch that are to be counted. */
   #messagesOf(batch: StoredBatch, { definitions, cursor }: EngineState): AddressedMessage[] {
     const { sourceId } = batch;
-    if (sourceId === AUDIENCE_SOURCE_ID) return [];
+    if (isBuiltInSource(sourceId)) return [];
     const messages = readMessages(batch, neededBy(definitions)).filter(
       (one) => one.offset > cursor && !this.#isSuppressed(one),
     );

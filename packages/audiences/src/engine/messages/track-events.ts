@@ -1,7 +1,6 @@
 import type { StoredBatch } from "@sluice/event-log";
-import { resolveTime, type UncheckedMessage } from "@sluice/protocol";
+import { isBuiltInSource, resolveTime, type UncheckedMessage } from "@sluice/protocol";
 import type { Occurrence } from "../../conditions/occurrence.js";
-import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
 import { type LogMessage, readMessages } from "./read-messages.js";
 
 export interface TrackEvent {
@@ -10,9 +9,9 @@ export interface TrackEvent {
   readonly occurrence: Occurrence;
 }
 
-/** The track messages of a batch with one of these events, without those that audiences made. */
+/** The track messages of a batch with one of these events, without those that the collector made. */
 export function eventsOf(batch: StoredBatch, events: ReadonlySet<string>): TrackEvent[] {
-  if (batch.sourceId === AUDIENCE_SOURCE_ID) return [];
+  if (isBuiltInSource(batch.sourceId)) return [];
   const isNeeded = (type: unknown, event: unknown): boolean =>
     type === "track" && events.has(event as string);
   return readMessages(batch, isNeeded).flatMap((stored) => {

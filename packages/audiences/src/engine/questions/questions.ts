@@ -14,7 +14,7 @@ import {
   readPosition,
   writePosition,
 } from "@sluice/event-log";
-import { formatTime, type UncheckedMessage } from "@sluice/protocol";
+import { formatTime, isBuiltInSource, type UncheckedMessage } from "@sluice/protocol";
 import { nextChangeMs } from "../../conditions/aggregate.js";
 import { type CountState, countOf, lastMs } from "../../conditions/count.js";
 import { type EventReading, explain } from "../../conditions/evaluate.js";
@@ -24,7 +24,6 @@ import { syncView } from "../../definitions/definition-state.js";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
 import { identificationOf, identitiesIn } from "../../profiles/identities.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
-import { AUDIENCE_SOURCE_ID } from "../../profiles/outbox-message.js";
 import { decodeProfile, isAnonymous, type Profile, userFields } from "../../profiles/profile.js";
 import { type OwnerOfId, type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
 import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
@@ -168,7 +167,7 @@ export class Questions {
   ): Promise<readonly RefusedJoin[]> {
     const identification = identificationOf(message, policy);
     const { cursor } = await this.#units.load();
-    if (identification === undefined || offset > cursor || sourceId === AUDIENCE_SOURCE_ID) return [];
+    if (identification === undefined || offset > cursor || isBuiltInSource(sourceId)) return [];
     const { store } = this.#units;
     const numbers = await store.resolve(identitiesIn(identification));
     const owners = new Map<number, OwnerOfId>();

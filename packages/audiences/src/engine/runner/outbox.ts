@@ -1,6 +1,7 @@
 import type { EventLog, PendingMessage } from "@sluice/event-log";
+import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { AUDIENCE_SOURCE_ID, outboxBatches } from "../../profiles/outbox-message.js";
+import { outboxBatches } from "../../profiles/outbox-message.js";
 import type { Engine } from "./audiences.js";
 
 /** Pending messages that are looked for in the log at once. */

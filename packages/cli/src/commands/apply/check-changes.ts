@@ -1,3 +1,4 @@
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { CurrentConfig } from "./current-config.js";
 import { type Change, NOUNS } from "./plan-changes.js";
@@ -50,7 +51,8 @@ function namesAfter(
   const names = (action: Change["action"]) =>
     changes.filter((one) => one.section === section && one.action === action).map(({ name }) => name);
   const deleted = names("delete");
-  return [...current[section].map(({ name }) => name), ...names("create")].filter(
+  const kept = [...current[section].map(({ name }) => name), ...names("create")].filter(
     (name) => !deleted.includes(name),
   );
+  return section === "sources" ? [...kept, INCIDENT_SOURCE_ID] : kept;
 }

@@ -1,5 +1,6 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { AudienceInput, DestinationInput, SourceInput } from "@sluice/control-api";
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { CurrentConfig } from "./current-config.js";
 import { type Change, type Fields, NOUNS } from "./plan-changes.js";
@@ -18,7 +19,10 @@ export async function makeChanges(
   onChange: (change: Change) => Promise<void>,
 ): Promise<void> {
   const ids: Ids = {
-    sources: new Map(current.sources.map(({ name, id }) => [name, id])),
+    sources: new Map([
+      ...current.sources.map(({ name, id }) => [name, id] as const),
+      [INCIDENT_SOURCE_ID, INCIDENT_SOURCE_ID],
+    ]),
     destinations: new Map(current.destinations.map(({ name, id }) => [name, id])),
   };
   for (const change of changes) {

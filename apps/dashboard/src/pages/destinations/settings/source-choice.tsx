@@ -1,4 +1,5 @@
 import type { SourceKindView, SourceView } from "@sluice/control-api";
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { Link } from "wouter";
 import { addresses } from "../../../routing/addresses.js";
 import { Checkbox } from "../../../ui/controls/field.js";
@@ -18,26 +19,26 @@ export function SourceChoice({
   onChange: (ids: readonly string[]) => void;
 }) {
   const fitting = sources.filter((source) => kinds.includes(source.kind));
-  if (fitting.length === 0) {
-    return (
-      <p className="soft">
-        No source of a supported kind yet. <Link href={addresses.sources()}>Create one</Link>, then connect it
-        here.
-      </p>
-    );
-  }
+  const choices = [
+    ...fitting.map(({ id, name, kind }) => ({ id, name, hint: SOURCE_KINDS[kind].label })),
+    { id: INCIDENT_SOURCE_ID, name: INCIDENT_SOURCE_ID, hint: "Built in: incidents of this collector" },
+  ];
   return (
     <fieldset className="stack-tight">
       <legend className="field-label">Sources</legend>
-      {fitting.map((source) => (
+      {fitting.length === 0 && (
+        <p className="soft">
+          No source of a supported kind yet. <Link href={addresses.sources()}>Create one</Link>, then connect
+          it here.
+        </p>
+      )}
+      {choices.map(({ id, name, hint }) => (
         <Checkbox
-          key={source.id}
-          label={source.name}
-          hint={SOURCE_KINDS[source.kind].label}
-          checked={chosen.includes(source.id)}
-          onChange={(isChosen) =>
-            onChange(isChosen ? [...chosen, source.id] : chosen.filter((id) => id !== source.id))
-          }
+          key={id}
+          label={name}
+          hint={hint}
+          checked={chosen.includes(id)}
+          onChange={(isChosen) => onChange(isChosen ? [...chosen, id] : chosen.filter((one) => one !== id))}
         />
       ))}
     </fieldset>

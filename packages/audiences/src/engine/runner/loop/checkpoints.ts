@@ -1,6 +1,6 @@
 import { BEFORE_FIRST, type Offset, type Store } from "@sluice/event-log";
+import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { AUDIENCE_SOURCE_ID } from "../../../profiles/outbox-message.js";
 import type { Engine } from "../audiences.js";
 
 /**
