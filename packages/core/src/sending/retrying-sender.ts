@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { Batch } from "../message/batch.js";
 import { abandonedBy } from "./deadline.js";
-import { decideRetry, type RetryPolicy } from "./decide-retry.js";
+import { decideRetry, type RetryDecision, type RetryPolicy } from "./decide-retry.js";
 import type { AttemptOutcome, RetriedOutcome } from "./outcome.js";
 import type { Pauses } from "./pauses.js";
 import type { Sender } from "./sender.js";
@@ -42,9 +42,14 @@ async function sendUntilFinal(
     const elapsedMs = clock.monotonic() - startedMs;
     const random = clock.random();
     const decision = decideRetry(policy, { countedRetries, elapsedMs, retryAfterMs, random });
+    if (status === TOO_MANY_REQUESTS) pauses.delayNewBatches(waitOf(decision, retryAfterMs));
     if (decision.kind === "give_up") return { kind: "exhausted", status, reason, attempts: attempt };
     if (!decision.asked) countedRetries += 1;
-    if (status === TOO_MANY_REQUESTS) pauses.delayNewBatches(decision.delayMs);
     await pauses.beforeRetry(decision, signal);
   }
+}
+
+/** Also of a batch that is given up: it may have a spool, which sends it again. */
+function waitOf(decision: RetryDecision, retryAfterMs = 0): number {
+  return decision.kind === "give_up" ? retryAfterMs : decision.delayMs;
 }

@@ -92,6 +92,19 @@ describe("retryingSender", () => {
     expect(await Promise.all([first, second])).toEqual([DELIVERED, DELIVERED]);
   });
 
+  it("delays the next batch after a 429 for which it gives up", async () => {
+    const { sender, inner, clock } = retrying([
+      { kind: "retryable", status: 429, reason: "slow down", retryAfterMs: 300_000 },
+      DELIVERED,
+    ]);
+    expect(await sender.send(batchOf("a"), open)).toMatchObject({ kind: "exhausted" });
+    const next = sender.send(batchOf("a"), open);
+    await clock.advance(299_999);
+    expect(inner.sends).toHaveLength(1);
+    await clock.advance(1);
+    expect(await next).toEqual(DELIVERED);
+  });
+
   it("retries at once when backoffs are cut short", async () => {
     const { sender, pauses, clock } = retrying([UNAVAILABLE, DELIVERED]);
     const sent = sender.send(batchOf("a"), open);
