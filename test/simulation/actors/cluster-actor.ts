@@ -155,13 +155,13 @@ export class ClusterActor implements Site {
     const { log, snapshots } = this.engines;
     const texts = snapshots.list().map(({ name }) => {
       const bytes = Buffer.from(snapshots.get(name) ?? "");
-      return { name: `the snapshot ${name}`, text: withoutExamples(bytes.toString("latin1")) };
+      return { name: `the snapshot ${name}`, text: bytes.toString("latin1") };
     });
     const entries: CopyAtRest[] = [];
     for (let entry = log.next(log.bounds.first - 1); entry !== undefined; entry = log.next(entry.sequence))
       entries.push({
         name: `the entry ${entry.sequence}`,
-        text: withoutExamples(Buffer.from(entry.data).toString("latin1")),
+        text: Buffer.from(entry.data).toString("latin1"),
         atMs: this.#observer.times.get(entry.sequence) ?? 0,
       });
     return [...texts, ...entries];
@@ -192,12 +192,7 @@ export class ClusterActor implements Site {
 
 function textOf(folder: string): string {
   const files = readdirSync(folder).map((file) => readFileSync(join(folder, file)).toString("latin1"));
-  return withoutExamples(files.join(""));
-}
-
-/** The event catalog keeps the id of a message as an example of its event, also after the message was deleted. */
-function withoutExamples(text: string): string {
-  return text.replaceAll(/"example":\{"offset":\d+,"messageId":"[^"]*"\}/g, "");
+  return files.join("");
 }
 
 const NO_RUN = { startedAtMs: 0, startedMonotonicMs: 0 };

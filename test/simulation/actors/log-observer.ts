@@ -1,11 +1,5 @@
 import type { MemoryEngines, Offset, Retry } from "@sluice/event-log";
-import {
-  FINAL_STATES,
-  OUTCOME,
-  type SettleRequest,
-} from "../../../packages/event-log/src/sqlite/calls/settle-request.js";
-import type { LoggedCall } from "../../../packages/event-log/src/sqlite/replica/call-codec.js";
-import { decodeEntry } from "../../../packages/event-log/src/sqlite/replica/entry.js";
+import { type EntryCall, outcomesIn, readEntry } from "../model/log-entries.js";
 import type { World } from "../world/world.js";
 import type { History, StoredDeliveries } from "./history.js";
 
@@ -42,13 +36,13 @@ export class LogObserver {
     }
   }
 
-  #observe(sequence: number, data: Uint8Array<ArrayBuffer>): void {
+  #observe(sequence: number, data: Uint8Array): void {
     this.times.set(sequence, this.#world.elapsedMs);
-    const { session, number, calls } = decodeEntry(data);
+    const { session, number, calls } = readEntry(data);
     const [first] = calls;
     const takesOver = first?.operation === "takeover" && session !== this.#session;
     if (takesOver) {
-      this.#node = (first.request as { readonly node: string }).node;
+      this.#node = String(first.request.node);
       this.#world.note(`entry ${sequence}: ${this.#node} takes over`);
       this.#onTakeover(this.#node);
     } else if (session !== this.#session || number !== this.#number + 1) {
@@ -61,19 +55,17 @@ export class LogObserver {
     for (const call of calls) this.#noteCall(call);
   }
 
-  #noteCall({ operation, request }: LoggedCall): void {
+  #noteCall(call: EntryCall): void {
     const atMs = this.#world.elapsedMs;
     const { stored, runs } = this.#history;
-    if (operation === "retryNow") noteRetryNow(stored, request as RetryNow, atMs);
+    const { operation, request } = call;
+    if (operation === "retryNow") noteRetryNow(stored, request as unknown as RetryNow, atMs);
     if (operation !== "settle") return;
-    const { consumerId, outcomes, retries } = request as SettleRequest;
-    for (let at = 0; at < outcomes.length; at += OUTCOME.size) {
-      const state = FINAL_STATES[outcomes[at + OUTCOME.state] ?? 0] ?? "";
-      stored.addOutcome(consumerId, outcomes[at + OUTCOME.offset] ?? 0, { state, atMs });
-    }
+    const consumerId = String(request.consumerId);
+    for (const { offset, state } of outcomesIn(call)) stored.addOutcome(consumerId, offset, { state, atMs });
     const run = runs.findLastIndex(({ node }) => node === this.#node) + 1;
-    for (const { offset, rounds, doneUrls } of retries as readonly Retry[]) {
-      if (rounds > 0) stored.addRetry(consumerId, offset, run);
+    for (const { offset, rounds, doneUrls } of request.retries as readonly Retry[]) {
+      if (rounds > 0) stored.addRetry(consumerId, offset, run, atMs);
       for (const url of doneUrls) stored.addDone(consumerId, offset, url, atMs);
     }
   }
