@@ -1,13 +1,14 @@
 import { AUDIENCE, type AudienceDocument } from "@sluice/audiences";
 import type { OperationView } from "@sluice/control-api";
 import type { Delivery, Offset, StoredMessage } from "@sluice/event-log";
-import { BEFORE_FIRST, decodeBatch, lastMessageIndex, offsetAt } from "@sluice/event-log";
+import { BEFORE_FIRST } from "@sluice/event-log";
 import { ApiError } from "./actors/call-api.js";
 import type { History, Post } from "./actors/history.js";
 import { INVARIANTS } from "./invariants/index.js";
 import type { AtRest, FinishedRun, Life, Usage } from "./invariants/invariant.js";
 import { ownerOf } from "./model/identities.js";
-import { assemble, type Cast, type CastDestination } from "./scenario/cast.js";
+import { endOf, messagesIn } from "./model/stored-messages.js";
+import { assemble, type Cast, type CastDestination, enabling } from "./scenario/cast.js";
 import { insist } from "./scenario/insist.js";
 import type { Scenario } from "./scenario/scenario.js";
 import { runStep } from "./scenario/steps.js";
@@ -108,8 +109,10 @@ async function heal(cast: Cast): Promise<void> {
   }
   await world.until(collector.start(), 600_000, "the last start of the collector");
   // Of two changes that waited for an owner together, the one that disables it may have been carried out last.
-  for (const { id, wasDisabled } of cast.destinations)
-    if (wasDisabled) {
+  for (const destination of cast.destinations)
+    if (destination.wasDisabled) {
+      const { id } = destination;
+      enabling(destination, world.elapsedMs);
       const enabled = insist(world, () => collector.api("PATCH", `/destinations/${id}`, { enabled: true }));
       await world.until(enabled, 600_000, "the last change of a destination");
     }
@@ -164,9 +167,9 @@ async function judge(scenario: Scenario, cast: Cast): Promise<Violation[]> {
     const batches = await log.read(after, { messages: 10_000, bytes: 2 ** 30 });
     const last = batches.at(-1);
     if (last === undefined) break;
-    after = offsetAt(last.first, lastMessageIndex(last));
+    after = endOf(last, last.first);
     for (const { body } of batches) logText += Buffer.from(body).toString("latin1");
-    messages.push(...batches.flatMap((batch) => decodeBatch(batch)));
+    messages.push(...batches.flatMap((batch) => messagesIn(batch, batch.first)));
   }
   const deliveries = new Map<string, Delivery>();
   for (const { offset } of messages)

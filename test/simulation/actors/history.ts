@@ -1,13 +1,6 @@
 import type { FlushResult, Stats } from "@sluice/core";
-import {
-  BEFORE_FIRST,
-  decodeBatch,
-  lastMessageIndex,
-  type NewBatch,
-  type Offset,
-  offsetAt,
-  type StoredMessage,
-} from "@sluice/event-log";
+import { BEFORE_FIRST, type NewBatch, type Offset, type StoredMessage } from "@sluice/event-log";
+import { endOf, messagesIn } from "../model/stored-messages.js";
 
 /**
  * What outside observers saw. Invariants compare it with what the product stored. Times are true times since the world began, in
@@ -41,9 +34,29 @@ export interface SdkWait {
   /** Absent: its promise did not resolve. */
   endedAtMs?: number;
   heldAtEnd?: number;
+  /** Of the messages that were held at the call. */
+  leftAtEnd?: number;
   /** It was disabled then. */
   isOff?: boolean;
   result?: FlushResult;
+}
+
+/** An answer that asked an SDK to wait. */
+export interface SdkRefusal {
+  readonly sdk: string;
+  readonly run: number;
+  readonly atMs: number;
+  readonly status: number;
+  readonly waitMs: number;
+  readonly messageIds: readonly string[];
+}
+
+/** An application told the SDK to discard what it holds. */
+export interface SdkDiscard {
+  readonly sdk: string;
+  readonly run: number;
+  readonly atMs: number;
+  readonly messageIds: ReadonlySet<string>;
 }
 
 /** A report of an SDK about a message that it had accepted. */
@@ -107,10 +120,17 @@ export class StoredDeliveries {
   readonly #hurried = new Map<string, number[]>();
   readonly #outcomes = new Map<string, StoredOutcome[]>();
   readonly #done = new Map<string, number>();
+  readonly #retries = new Map<string, number[]>();
 
-  addRetry(destinationId: string, offset: number, run: number): void {
+  addRetry(destinationId: string, offset: number, run: number, atMs: number): void {
+    this.#retries.set(`${destinationId} ${offset}`, [...this.retriesOf(destinationId, offset), atMs]);
     const key = `${destinationId} ${offset} ${this.replaysOf(destinationId, offset).length}`;
     if (!this.#firstRetries.has(key)) this.#firstRetries.set(key, run);
+  }
+
+  /** When it was stored that a message is to be tried again. */
+  retriesOf(destinationId: string, offset: number): readonly number[] {
+    return this.#retries.get(`${destinationId} ${offset}`) ?? [];
   }
 
   /** The run of the collector that stored the first retry of a message, after so many replays: in it the retry window began. */
@@ -166,9 +186,10 @@ export class AppendedMessages {
     if (duplicates.length === keys.length) return;
     const skipped = [...batch.skipped, ...duplicates].sort((a, b) => a - b);
     // A purge may overwrite the bytes.
-    const stored = { ...batch, body: new Uint8Array(batch.body), skipped, first: offsetAt(this.#end, 1) };
-    this.#end = offsetAt(stored.first, lastMessageIndex(stored));
-    this.messages.push(...decodeBatch(stored).map((message) => ({ message, atMs })));
+    const stored = { ...batch, body: new Uint8Array(batch.body), skipped };
+    const first = this.#end + 1;
+    this.#end = endOf(stored, first);
+    this.messages.push(...messagesIn(stored, first).map((message) => ({ message, atMs })));
   }
 }
 
@@ -220,6 +241,8 @@ export interface History {
   readonly hooks: Map<string, HookFate>;
   readonly sends: SdkSend[];
   readonly waits: SdkWait[];
+  readonly refusals: SdkRefusal[];
+  readonly discards: SdkDiscard[];
   /** Messages that a spool said it had kept. */
   readonly kept: Set<string>;
   readonly powerCuts: { readonly sdk: string; readonly atMs: number }[];
@@ -263,6 +286,8 @@ export function newHistory(): History {
     hooks: new Map(),
     sends: [],
     waits: [],
+    refusals: [],
+    discards: [],
     kept: new Set(),
     powerCuts: [],
     deletions: [],

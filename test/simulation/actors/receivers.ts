@@ -1,6 +1,7 @@
 import type { Exchange, OpenEndpoint } from "../../../apps/collector/src/sender/endpoint.js";
-import { Link, type LinkEnd } from "../world/link.js";
+import { FAIR, Link, type LinkEnd } from "../world/link.js";
 import type { Random } from "../world/random.js";
+import { Spells } from "../world/spells.js";
 import type { World } from "../world/world.js";
 import type { History, Post } from "./history.js";
 
@@ -21,12 +22,35 @@ export type Behaviour =
   /** Nothing listens. */
   | { readonly kind: "down" };
 
-interface Receiver {
-  behaviour: Behaviour;
+/** A webhook. */
+class Receiver {
   /** It keeps its behaviour to the end. */
-  isDead: boolean;
+  isDead = false;
   readonly link: Link;
   readonly random: Random;
+  /** When it took everything, and the network to it was fair. */
+  readonly spells = new Spells();
+  readonly #world: World;
+  #behaviour: Behaviour = { kind: "takes" };
+
+  constructor(world: World, url: string) {
+    this.#world = world;
+    this.link = new Link(world, url, () => this.#changed());
+    this.random = world.random.fork(`receiver ${url}`);
+  }
+
+  get behaviour(): Behaviour {
+    return this.#behaviour;
+  }
+
+  set behaviour(behaviour: Behaviour) {
+    this.#behaviour = behaviour;
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.spells.note(this.#world.elapsedMs, this.#behaviour.kind === "takes" && this.link.weather === FAIR);
+  }
 }
 
 interface Answer {
@@ -50,12 +74,7 @@ export class Receivers {
   of(url: string): Receiver {
     const known = this.#receivers.get(url);
     if (known !== undefined) return known;
-    const added: Receiver = {
-      behaviour: { kind: "takes" },
-      isDead: false,
-      link: new Link(this.#world, url),
-      random: this.#world.random.fork(`receiver ${url}`),
-    };
+    const added = new Receiver(this.#world, url);
     this.#receivers.set(url, added);
     return added;
   }

@@ -95,7 +95,10 @@ export class SdkRun {
   }
 
   setEnabled(isEnabled: boolean, discards: boolean): void {
+    const { history, plan, run, world } = this.#parts;
     this.#isDisabled = !isEnabled;
+    if (!isEnabled && discards)
+      history.discards.push({ sdk: plan.name, run, atMs: world.elapsedMs, messageIds: new Set(this.#held) });
     this.engine.setEnabled(isEnabled, discards);
   }
 
@@ -156,6 +159,7 @@ export class SdkRun {
       calledAtMs: world.elapsedMs,
       held: this.#held.size,
     };
+    const held = new Set(this.#held);
     history.waits.push(wait);
     this.#begins();
     void ended.then((result) => {
@@ -163,6 +167,7 @@ export class SdkRun {
       this.#waiting -= 1;
       wait.endedAtMs = world.elapsedMs;
       wait.heldAtEnd = this.#held.size;
+      wait.leftAtEnd = [...held].filter((id) => this.#held.has(id)).length;
       wait.isOff = this.#isDisabled;
       if (what !== "ready") wait.result = result as FlushResult;
     });
@@ -312,6 +317,7 @@ export class SdkRun {
               if (end.kind !== "answered") resolve({ kind: "failed", reason: end.kind });
               else {
                 const { status, headers: answered, body: text } = end.answer;
+                this.#noteWait(bytes, status, answered["retry-after"]);
                 resolve({ kind: "answered", status, retryAfter: answered["retry-after"], body: text });
               }
             },
@@ -319,6 +325,20 @@ export class SdkRun {
           signal.addEventListener("abort", onAbort, { once: true });
         }),
     };
+  }
+
+  #noteWait(body: Buffer, status: number, retryAfter: string | undefined): void {
+    if (retryAfter === undefined) return;
+    const { history, plan, run, world } = this.#parts;
+    const { batch } = JSON.parse(body.toString("utf8")) as { batch: { messageId: string }[] };
+    history.refusals.push({
+      sdk: plan.name,
+      run,
+      atMs: world.elapsedMs,
+      status,
+      waitMs: Number(retryAfter) * 1_000,
+      messageIds: batch.map(({ messageId }) => messageId),
+    });
   }
 
   #noteSent(body: Buffer): void {

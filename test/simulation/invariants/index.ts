@@ -12,14 +12,18 @@ import { memoryBounds } from "./memory-bounds.js";
 import { oneOutcome } from "./one-outcome.js";
 import { orderPerUser } from "./order-per-user.js";
 import { rateLimitsHold } from "./rate-limits-hold.js";
+import { recoveredGetsBacklog } from "./recovered-gets-backlog.js";
 import { replacedOwnerStops } from "./replaced-owner-stops.js";
 import { replayedOnceMore } from "./replayed-once-more.js";
 import { retryAfter } from "./retry-after.js";
 import { retryWindow } from "./retry-window.js";
 import { sdkAccountsForAll } from "./sdk-accounts-for-all.js";
 import { sdkCallsEnd } from "./sdk-calls-end.js";
+import { sdkDiscards } from "./sdk-discards.js";
 import { sdkKeepsOrder } from "./sdk-keeps-order.js";
+import { sdkWaitsAsAsked } from "./sdk-waits-as-asked.js";
 import { sentNoMoreAfterItsEnd } from "./sent-no-more-after-its-end.js";
+import { settingsHold } from "./settings-hold.js";
 import { storedOnce } from "./stored-once.js";
 import { usageAddsUp } from "./usage-adds-up.js";
 
@@ -36,6 +40,7 @@ export const INVARIANTS: readonly Invariant[] = [
   retryAfter,
   orderPerUser,
   isolation,
+  recoveredGetsBacklog,
   audiencesMatch,
   deletedStaysDeleted,
   copiesAreEqual,
@@ -46,6 +51,9 @@ export const INVARIANTS: readonly Invariant[] = [
   sdkAccountsForAll,
   sdkCallsEnd,
   sdkKeepsOrder,
+  sdkDiscards,
+  sdkWaitsAsAsked,
+  settingsHold,
   beforeSendDecides,
   rateLimitsHold,
 ];

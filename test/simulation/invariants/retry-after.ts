@@ -1,47 +1,75 @@
-import {
-  RETRY_DEFAULTS,
-  retryPolicyFor,
-} from "../../../apps/collector/src/delivery/settling/retry-schedule.js";
-import type { Invariant } from "./invariant.js";
+import type { History, Post } from "../actors/history.js";
+import type { CastDestination } from "../scenario/cast.js";
+import type { Invariant, Life } from "./invariant.js";
 
 const MOST_DOWNTIME_MS = 15 * 60_000;
+const HOUR_MS = 3_600_000;
+/** Clocks that differ by less were not set. */
+const SAME_MS = 1_000;
 
 /** `Retry-After` is a minimum, within the window. */
 export const retryAfter: Invariant = {
   name: "retry-after",
   promise:
-    "After an answer with `Retry-After`, a message is not tried again before that time has passed, except for its last attempt at the end of the window, or if an administrator retries it.",
+    "After an answer with `Retry-After`, a message is not tried again at that URL before that time has passed, except for its last attempt at the end of the window, or if an administrator retries it. A restart does not forget the time.",
   check({ cast, messages, livesOf }) {
-    const wrong: string[] = [];
-    for (const destination of cast.destinations) {
-      if (destination.urls.length > 1) continue;
-      const { windowMs, backoff } = retryPolicyFor(RETRY_DEFAULTS, destination.plan.retryForMs);
-      for (const message of messages) {
+    return cast.destinations.flatMap((destination) =>
+      messages.flatMap((message) => {
         const { offset, messageId } = message;
         const hurried = cast.history.stored.hurriedOf(destination.id, offset);
-        for (const { posts, replayedAtMs } of livesOf(destination, message)) {
-          const [begin] = posts;
-          for (const [index, { run, ended }] of posts.entries()) {
-            const next = posts[index + 1];
-            if (
-              next === undefined ||
-              next.run !== run ||
-              begin === undefined ||
-              ended?.retryAfter === undefined
-            )
-              continue;
-            if (hurried.some((atMs) => atMs >= (ended?.atMs ?? 0) && atMs <= next.atMs)) continue;
-            // A restart with a clock that was set forward may take this much of the window.
-            const lostMs = (next.run - begin.run) * MOST_DOWNTIME_MS;
-            const isLastPart = next.atMs >= (replayedAtMs ?? begin.atMs) + windowMs - lostMs - backoff.maxMs;
-            if (!isLastPart && next.atMs < ended.atMs + Number(ended.retryAfter) * 1_000)
-              wrong.push(
-                `${messageId} was sent to ${next.url} ${next.atMs - ended.atMs} ms after Retry-After: ${ended.retryAfter}`,
-              );
-          }
-        }
-      }
-    }
-    return wrong;
+        return livesOf(destination, message).flatMap((life) =>
+          destination.urls
+            .flatMap((url) => tooSoon(life, url, { destination, hurried, history: cast.history, offset }))
+            .map((wrong) => `${messageId} ${wrong}`),
+        );
+      }),
+    );
   },
 };
+
+interface Around {
+  readonly destination: CastDestination;
+  readonly offset: number;
+  /** When an administrator retried it. */
+  readonly hurried: readonly number[];
+  readonly history: History;
+}
+
+function tooSoon({ posts, replayedAtMs }: Life, url: string, around: Around): string[] {
+  const { destination, hurried } = around;
+  const own = posts.filter((post) => post.url === url);
+  const [begin] = posts;
+  return own.flatMap((post, index) => {
+    const { ended } = post;
+    const next = own[index + 1];
+    if (begin === undefined || next === undefined || ended?.retryAfter === undefined) return [];
+    if (hurried.some((atMs) => atMs >= ended.atMs && atMs <= next.atMs)) return [];
+    if (next.run !== post.run && !isRemembered(post, next, around)) return [];
+    // A restart with a clock that was set forward may take this much of the window.
+    const lostMs = (next.run - begin.run) * MOST_DOWNTIME_MS;
+    const { retryForMs } = destination.plan;
+    const isLastPart =
+      next.atMs >= (replayedAtMs ?? begin.atMs) + retryForMs - lostMs - longestGapMs(retryForMs);
+    const waitedMs = next.atMs - ended.atMs;
+    if (isLastPart || waitedMs >= Number(ended.retryAfter) * 1_000) return [];
+    return [`was sent to ${url} ${waitedMs} ms after Retry-After: ${ended.retryAfter}`];
+  });
+}
+
+/** The longest wait between two attempts, which is also the length of the last part of a window: a sixteenth of it, at most an hour. */
+function longestGapMs(windowMs: number): number {
+  return Math.min(windowMs / 16, HOUR_MS);
+}
+
+/** Whether the next process must know of the wait: it was stored, and no clock was set meanwhile. */
+function isRemembered({ run, ended }: Post, next: Post, { destination, offset, history }: Around): boolean {
+  const [before, after] = [history.runs[run - 1], history.runs[next.run - 1]];
+  if (next.run !== run + 1 || before === undefined || after === undefined || ended === undefined)
+    return false;
+  const shownMs = after.startedMonotonicMs - (before.startedMonotonicMs + ended.atMs - before.startedAtMs);
+  const passedMs = after.startedAtMs - ended.atMs;
+  const isStored = history.stored
+    .retriesOf(destination.id, offset)
+    .some((atMs) => atMs >= ended.atMs && atMs <= after.startedAtMs);
+  return isStored && Math.abs(shownMs - passedMs) <= SAME_MS;
+}

@@ -10,7 +10,7 @@ const CLOSES_WITHIN_MS = 1_000;
 export const sdkCallsEnd: Invariant = {
   name: "sdk-calls-end",
   promise:
-    "`flush()` and `close()` end within their time limit, and count no more messages than were held; without a limit, `flush()` ends when they have. `ready()` ends when there is room. `close()` leaves none of them waiting.",
+    "`flush()` and `close()` end within their time limit, and count no more messages than were held; without a limit, `flush()` ends when all of them have. `ready()` ends when there is room. `close()` leaves none of them waiting.",
   check({ cast }) {
     return cast.history.waits.flatMap((wait) => {
       const wrong = faultOf(wait, cast.history, cast.sdks.find(({ plan }) => plan.name === wait.sdk)?.plan);
@@ -20,7 +20,19 @@ export const sdkCallsEnd: Invariant = {
 };
 
 function faultOf(
-  { sdk, run, what, timeoutMs, calledAtMs, endedAtMs, held, heldAtEnd = 0, isOff, result }: SdkWait,
+  {
+    sdk,
+    run,
+    what,
+    timeoutMs,
+    calledAtMs,
+    endedAtMs,
+    held,
+    heldAtEnd = 0,
+    leftAtEnd = 0,
+    isOff,
+    result,
+  }: SdkWait,
   { closed, calls, hooks }: History,
   plan: { readonly maxQueueSize: number; readonly spools: boolean } | undefined,
 ): string | undefined {
@@ -36,6 +48,8 @@ function faultOf(
     !closed.has(`${sdk} ${run}`)
   )
     return `ended while ${heldAtEnd} messages were held`;
+  if (what === "flush" && timeoutMs === undefined && leftAtEnd > 0)
+    return `ended while ${leftAtEnd} of its messages were held`;
   if (result === undefined) return undefined;
   const { delivered, failed, refused, spooled = 0, queued = 0 } = result;
   // The last word of a client has everything that was refused since it was created.

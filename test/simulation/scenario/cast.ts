@@ -22,6 +22,10 @@ export interface CastDestination {
   droppedOdd: boolean;
   /** An administrator disabled it for a while: it may skip messages. */
   wasDisabled: boolean;
+  /** When it was certainly disabled. */
+  readonly off: { readonly fromMs: number; untilMs: number }[];
+  /** URLs that it certainly had no longer. */
+  readonly left: { readonly urls: readonly string[]; readonly fromMs: number }[];
 }
 
 /** Everybody who takes part in a run. */
@@ -43,6 +47,11 @@ export interface Cast {
   readonly profiles: ProfileDisk;
 }
 
+/** An administrator is about to enable a destination. */
+export function enabling({ off }: CastDestination, atMs: number): void {
+  for (const span of off) span.untilMs = Math.min(span.untilMs, atMs);
+}
+
 export const DROPS_ODD = [
   { where: [{ path: "properties.odd", is: "equals", value: true }], action: { kind: "drop" } },
 ];
@@ -62,7 +71,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     for (const { offset, state } of outcomes)
       history.stored.addOutcome(id, offset, { state, atMs: world.elapsedMs });
     for (const { offset, rounds, doneUrls } of retries) {
-      if (rounds > 0) history.stored.addRetry(id, offset, history.runs.length);
+      if (rounds > 0) history.stored.addRetry(id, offset, history.runs.length, world.elapsedMs);
       for (const url of doneUrls) history.stored.addDone(id, offset, url, world.elapsedMs);
     }
   };
@@ -124,7 +133,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
         success: plan.success,
       },
     });
-    destinations.push({ id, plan, urls, droppedOdd: plan.dropsOdd, wasDisabled: false });
+    destinations.push({ id, plan, urls, droppedOdd: plan.dropsOdd, wasDisabled: false, off: [], left: [] });
   }
   const sdks = scenario.sdks.map((plan) => {
     const source = sources[plan.source] ?? { id: "", writeKey: "" };

@@ -8,6 +8,7 @@ import {
 } from "@sluice/event-log";
 import type { Disk } from "./disk.js";
 import type { Random } from "./random.js";
+import { Spells } from "./spells.js";
 import type { World } from "./world.js";
 
 /**
@@ -50,7 +51,11 @@ export class EngineNetwork {
   /** Requests that were sent into silence. */
   #held: (() => void)[] = [];
   #reach: Reach = "connected";
-  weather: EngineWeather = GOOD_ENGINE;
+  #weather: EngineWeather = GOOD_ENGINE;
+  /** When the process could reach the engine at all. */
+  readonly reachable = new Spells();
+  /** When nothing got lost or late either. */
+  readonly fair = new Spells();
 
   /** `disk`: that of the engine's servers. */
   constructor(world: World, name: string, disk: Disk) {
@@ -65,11 +70,27 @@ export class EngineNetwork {
 
   set reach(reach: Reach) {
     this.#reach = reach;
+    this.#noteSpells();
     if (reach === "connected") {
       for (const go of this.#waiting.splice(0)) go();
       this.#deliverHeld(1, LATE_MS);
     }
     for (const listener of [...this.#listeners]) listener();
+  }
+
+  get weather(): EngineWeather {
+    return this.#weather;
+  }
+
+  set weather(weather: EngineWeather) {
+    this.#weather = weather;
+    this.#noteSpells();
+  }
+
+  #noteSpells(): void {
+    const isReachable = this.#reach === "connected";
+    this.reachable.note(this.#world.elapsedMs, isReachable);
+    this.fair.note(this.#world.elapsedMs, isReachable && this.#weather === GOOD_ENGINE);
   }
 
   /** Another process has just taken over. Some of what was held back arrives before its first write: the worst moment for it. */

@@ -40,12 +40,23 @@ export class Link {
   readonly #world: World;
   readonly #random: Random;
   readonly name: string;
-  weather: Weather = FAIR;
+  readonly #onWeather: () => void;
+  #weather: Weather = FAIR;
 
-  constructor(world: World, name: string) {
+  constructor(world: World, name: string, onWeather: () => void = () => {}) {
     this.#world = world;
     this.name = name;
+    this.#onWeather = onWeather;
     this.#random = world.random.fork(`link ${name}`);
+  }
+
+  get weather(): Weather {
+    return this.#weather;
+  }
+
+  set weather(weather: Weather) {
+    this.#weather = weather;
+    this.#onWeather();
   }
 
   /** Begins an exchange. `onEnd` is called at most once. Returns a function that ends it without a call. */

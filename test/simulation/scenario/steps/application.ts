@@ -1,5 +1,7 @@
 import type { SdkActor } from "../../actors/sdk-actor.js";
+import { FAIR, type Weather } from "../../world/link.js";
 import type { Random } from "../../world/random.js";
+import type { World } from "../../world/world.js";
 import { aim } from "../aim.js";
 import type { StepKind } from "../steps.js";
 
@@ -8,6 +10,8 @@ export interface ApplicationStep {
   readonly kind: "application";
   readonly atMs: number;
   readonly sdk: number;
+  /** Its network is cut for so long before, while it goes on with calls: what it does then finds messages that wait. */
+  readonly offlineMs: number;
   readonly what: ApplicationAct;
 }
 
@@ -40,45 +44,71 @@ export const applicationSteps: StepKind<ApplicationStep> = {
         kind: "application" as const,
         atMs,
         sdk,
+        offlineMs: random.chance(0.4) ? random.pick([50, 2_000, 90_000]) : 0,
         what: anyAct(random, scenario.sdks[sdk]?.spools === true),
       };
     }),
-  run({ sdk: index, what }, { world, sdks }) {
+  run({ sdk: index, offlineMs, what }, { world, sdks }) {
     const sdk = sdks[index];
     if (sdk === undefined) return;
-    world.note(`${sdk.plan.name} ${what.do}`);
-    const later = (ms: number, act: () => void): void => void world.after(ms, act);
-    switch (what.do) {
-      case "flush":
-        return sdk.running?.flush(what.timeoutMs);
-      case "ready":
-        return sdk.running?.ready();
-      case "disable": {
-        const { running } = sdk;
-        running?.setEnabled(false, what.discards);
-        return later(what.forMs, () => running?.setEnabled(true, false));
-      }
-      case "nonsense":
-        for (const input of NONSENSE) sdk.take("track", input);
-        return;
-      case "close":
-        return close(sdk, what);
-      case "exit":
-        sdk.endNow();
-        return later(what.downMs, () => sdk.start());
-      case "end in a write":
-        return sdk.endIn(what.changes, what.cutsPower);
-      case "cut power":
-        sdk.cutPower();
-        return later(what.downMs, () => sdk.start());
-      case "fill disk":
-        sdk.disk.freeBytes = what.freeBytes;
-        return later(what.forMs, () => {
-          sdk.disk.freeBytes = Number.POSITIVE_INFINITY;
-        });
-    }
+    if (offlineMs === 0) return act(sdk, what, world);
+    world.note(`${sdk.plan.name} offline`);
+    sdk.link.weather = OFFLINE;
+    for (let call = 0; call < CALLS_OFFLINE; call++)
+      world.after((call * offlineMs) / CALLS_OFFLINE, () =>
+        sdk.take("track", { userId: "u0", event: "Happened" }),
+      );
+    world.after(offlineMs, () => {
+      act(sdk, what, world);
+      if (sdk.link.weather === OFFLINE) sdk.link.weather = FAIR;
+    });
   },
 };
+
+const OFFLINE: Weather = { ...FAIR, cutRequest: 1 };
+const CALLS_OFFLINE = 4;
+
+function act(sdk: SdkActor, what: ApplicationAct, world: World): void {
+  world.note(`${sdk.plan.name} ${what.do}`);
+  const { running } = sdk;
+  switch (what.do) {
+    case "flush":
+      running?.flush(what.timeoutMs);
+      break;
+    case "ready":
+      running?.ready();
+      break;
+    case "disable":
+      running?.setEnabled(false, what.discards);
+      world.after(what.forMs, () => running?.setEnabled(true, false));
+      break;
+    case "nonsense":
+      for (const input of NONSENSE) sdk.take("track", input);
+      break;
+    case "close":
+      close(sdk, what);
+      break;
+    case "exit":
+      sdk.endNow();
+      world.after(what.downMs, () => sdk.start());
+      break;
+    case "end in a write":
+      sdk.endIn(what.changes, what.cutsPower);
+      break;
+    case "cut power":
+      sdk.cutPower();
+      world.after(what.downMs, () => sdk.start());
+      break;
+    case "fill disk":
+      sdk.disk.freeBytes = what.freeBytes;
+      world.after(what.forMs, () => {
+        sdk.disk.freeBytes = Number.POSITIVE_INFINITY;
+      });
+      break;
+    default:
+      what satisfies never;
+  }
+}
 
 function close(
   sdk: SdkActor,

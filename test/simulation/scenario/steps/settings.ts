@@ -1,5 +1,5 @@
 import { aim } from "../aim.js";
-import { DROPS_ODD } from "../cast.js";
+import { DROPS_ODD, enabling } from "../cast.js";
 import { insist } from "../insist.js";
 import type { StepKind } from "../steps.js";
 
@@ -33,9 +33,9 @@ export const settingsSteps: StepKind<SettingsStep> = {
   run({ destination, change, forMs }, { world, collector, destinations }) {
     const target = destinations[destination];
     if (target === undefined) return;
-    const patch = (body: object): void => {
+    const patch = (body: object, onDone: () => void = () => {}): void => {
       // A collector that is down refuses it, and a crash leaves it without an answer. Both are an administrator's everyday life.
-      collector.api("PATCH", `/destinations/${target.id}`, body).catch(() => {});
+      collector.api("PATCH", `/destinations/${target.id}`, body).then(onDone, () => {});
     };
     world.note(`${target.plan.name} ${change}`);
     if (change === "rename") patch({ name: `${target.plan.name} ${world.elapsedMs}` });
@@ -47,17 +47,24 @@ export const settingsSteps: StepKind<SettingsStep> = {
         { length: target.plan.urls },
         (_, index) => `https://${target.plan.name}-${target.urls.length + index}.example/`,
       );
+      const before = [...target.urls];
       target.urls.push(...moved);
-      patch({ settings: { webhooks: moved.map((url) => ({ url })) } });
+      patch({ settings: { webhooks: moved.map((url) => ({ url })) } }, () => {
+        target.left.push({ urls: before, fromMs: world.elapsedMs });
+      });
     } else if (change === "drop odd") {
       target.droppedOdd = true;
       patch({ filters: DROPS_ODD });
     } else if (change === "drop nothing") patch({ filters: [] });
     else {
-      patch({ enabled: false });
+      patch({ enabled: false }, () => {
+        target.off.push({ fromMs: world.elapsedMs, untilMs: Number.POSITIVE_INFINITY });
+      });
       target.wasDisabled = true;
-      const enable = (): Promise<unknown> =>
-        collector.api("PATCH", `/destinations/${target.id}`, { enabled: true });
+      const enable = (): Promise<unknown> => {
+        enabling(target, world.elapsedMs);
+        return collector.api("PATCH", `/destinations/${target.id}`, { enabled: true });
+      };
       world.after(forMs, () => void insist(world, enable));
     }
   },
