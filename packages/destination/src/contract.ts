@@ -4,6 +4,7 @@ import { connect as connectTls } from "node:tls";
 import type { DefinedDestination } from "./define-destination.js";
 import {
   type Attempt,
+  type BatchResult,
   type Connect,
   DESTINATION_INTERFACE,
   type DeliveryResult,
@@ -21,6 +22,8 @@ export interface ContractWorld {
   unreachable(): Promise<object>;
   /** The ids of the messages that arrived, in any order, repetitions as well. */
   arrived(): Promise<readonly string[]>;
+  /** Whether a batch that is delivered again may add its messages again. Default: false. */
+  readonly addsRepeated?: boolean;
 }
 
 /** One promise of the contract, for any test runner: `for (const { name, run } of contractOf(world)) it(name, run);` */
@@ -46,12 +49,18 @@ export function contractOf(world: ContractWorld): readonly ContractCheck[] {
       run: () => deliversMany(world),
     },
     {
+      name: "adds nothing if it delivers a batch again",
+      run: () => (world.addsRepeated === true ? Promise.resolve() : repeatsBatch(world)),
+    },
+    {
       name: "asks for a retry if the server cannot be reached",
-      run: async () =>
-        opened(world, await world.unreachable(), async (open) => {
-          const result = await settled(open.deliver(testMessage("contract-2"), attempt()));
-          strictEqual(result.kind, "retry", JSON.stringify(result));
-        }),
+      run: async () => {
+        const settings = await world.unreachable();
+        await opened(world, settings, async (open) => {
+          const [result] = await deliver(open, ["contract-2"]);
+          strictEqual(result?.kind, "retry", JSON.stringify(result));
+        });
+      },
     },
     {
       name: "delivers nothing if the collector refuses the address",
@@ -62,7 +71,7 @@ export function contractOf(world: ContractWorld): readonly ContractCheck[] {
       run: async () =>
         opened(world, await world.settings(), async (open) => {
           const controller = new AbortController();
-          const delivery = settled(open.deliver(testMessage("contract-4"), attempt(controller.signal)));
+          const delivery = deliver(open, ["contract-4"], controller.signal);
           controller.abort();
           await delivery;
         }),
@@ -96,8 +105,8 @@ async function namesTarget({ destination, settings }: ContractWorld): Promise<vo
 
 async function deliversOne(world: ContractWorld): Promise<void> {
   await opened(world, await world.settings(), async (open, context) => {
-    const result = await open.deliver(testMessage("contract-1"), attempt());
-    strictEqual(result.kind, "delivered", JSON.stringify(result));
+    const [result] = await deliver(open, ["contract-1"]);
+    strictEqual(result?.kind, "delivered", JSON.stringify(result));
     ok((await world.arrived()).includes("contract-1"), "the message did not arrive");
     ok(context.connections > 0, "it connected without `context.connect`");
   });
@@ -106,16 +115,29 @@ async function deliversOne(world: ContractWorld): Promise<void> {
 async function deliversMany(world: ContractWorld): Promise<void> {
   const settings = await world.settings();
   const { concurrency } = world.destination.definition.flow?.(settings as never) ?? { concurrency: 1 };
-  const ids = Array.from({ length: Math.min(concurrency, 20) }, (_, index) => `contract-many-${index}`);
   await opened(world, settings, async (open) => {
-    const results = await Promise.all(ids.map((id) => open.deliver(testMessage(id), attempt())));
-    for (const result of results) strictEqual(result.kind, "delivered", JSON.stringify(result));
+    const count = "deliverBatch" in open ? 20 : Math.min(concurrency, 20);
+    const ids = Array.from({ length: count }, (_, index) => `contract-many-${index}`);
+    for (const result of await deliver(open, ids))
+      strictEqual(result.kind, "delivered", JSON.stringify(result));
+    const arrived = new Set(await world.arrived());
+    deepStrictEqual(
+      ids.filter((id) => !arrived.has(id)),
+      [],
+    );
   });
-  const arrived = new Set(await world.arrived());
-  deepStrictEqual(
-    ids.filter((id) => !arrived.has(id)),
-    [],
-  );
+}
+
+/** What happens after a crash: the batch comes once more, and this time more messages were gathered into it. */
+async function repeatsBatch(world: ContractWorld): Promise<void> {
+  const ids = ["contract-5", "contract-6", "contract-7"];
+  await opened(world, await world.settings(), async (open) => {
+    if (!("deliverBatch" in open)) return;
+    await deliver(open, ids.slice(0, 2));
+    await deliver(open, ids);
+    const arrived = (await world.arrived()).filter((id) => ids.includes(id));
+    deepStrictEqual([...arrived].sort(), ids);
+  });
 }
 
 async function connectsOnlyAsAllowed({ destination, settings }: ContractWorld): Promise<void> {
@@ -125,13 +147,30 @@ async function connectsOnlyAsAllowed({ destination, settings }: ContractWorld): 
     () => undefined,
   );
   if (open === undefined) return;
-  const result = await settled(open.deliver(testMessage("contract-3"), attempt()));
+  const [result] = await deliver(open, ["contract-3"]);
   await open.close?.();
-  ok(result.kind !== "delivered", "it delivered without the collector's connection");
+  ok(result?.kind !== "delivered", "it delivered without the collector's connection");
+}
+
+/** Delivers messages, in one batch if the destination takes batches. Resolves with the result of each. */
+async function deliver(
+  open: OpenDestination,
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<readonly DeliveryResult[]> {
+  const messages = ids.map(testMessage);
+  if (!("deliverBatch" in open))
+    return Promise.all(messages.map((message) => settled(open.deliver(message, attempt(signal)))));
+  const id = String(messages[0]?.position).padStart(16, "0");
+  const batch: Promise<BatchResult> = settled(open.deliverBatch({ id, messages }, attempt(signal)));
+  const { others = [], ...whole } = await batch;
+  return ids.map((_, at) => others.find(({ index }) => index === at)?.result ?? whole);
 }
 
 /** A rejection counts as a retry, as in the collector. */
-async function settled(delivery: Promise<DeliveryResult>): Promise<DeliveryResult> {
+async function settled<Result extends DeliveryResult>(
+  delivery: Promise<Result>,
+): Promise<Result | DeliveryResult> {
   return delivery.catch((error: unknown) => ({ kind: "retry", reason: String(error) }));
 }
 
@@ -144,7 +183,9 @@ function secretsOf({ definition }: DefinedDestination, settings: object): string
 function testMessage(id: string): OutgoingMessage {
   const timestamp = "2026-01-01T00:00:00.000Z";
   const payload = { type: "track", event: "Contract", userId: "u1", messageId: id, timestamp };
-  return { id, sourceId: "src_contract", timestamp, payload };
+  // The same message is at the same position.
+  const position = [...id].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 2 ** 40, 0);
+  return { id, sourceId: "src_contract", timestamp, position, receivedAtMs: Date.parse(timestamp), payload };
 }
 
 function attempt(signal: AbortSignal = new AbortController().signal): Attempt {

@@ -27,12 +27,15 @@ function problemOf<Settings extends object>({
   type,
   name,
   settings,
+  takesDeletions,
   open,
 }: DestinationDefinition<Settings>): string | undefined {
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
     return `type must be 1 to 50 small letters, digits and "-", the first a letter, got ${JSON.stringify(type)}`;
   if (typeof name !== "string" || name.trim() === "") return "name must be a text";
   if (typeof open !== "function") return "open must be a function";
+  if (takesDeletions !== undefined && !["message", "erase", "none"].includes(takesDeletions))
+    return `takesDeletions must be message, erase or none, got ${JSON.stringify(takesDeletions)}`;
   if (settings?.type !== "object" || typeof settings.properties !== "object")
     return 'settings must be a schema with type "object" and properties';
   const names = Object.keys(settings.properties);

@@ -18,16 +18,18 @@ export interface DestinationDefinition<Settings extends object = Record<string, 
   /** The oldest message that it takes, in milliseconds. Default: it takes messages of any age. */
   readonly maxAgeMs?: number;
   /**
-   * What a deletion of a user does. `message`: it gets a message of type `delete`, as webhooks do. `none`: nothing is sent, and
-   * what it got before stays there. Default: `none`.
+   * What a deletion of a user does. `message`: it gets a message of type `delete`, as webhooks do. `erase`: its `erase` is called.
+   * `none`: nothing is sent, and what it got before stays there. Default: `none`.
    */
-  readonly takesDeletions?: "message" | "none";
+  readonly takesDeletions?: "message" | "erase" | "none";
   /** The limit for one delivery, in milliseconds. Then its signal is aborted, and it counts as failed. Default: 30,000. */
   readonly timeoutMs?: number;
   /** Where messages go, for traces, without secrets: `email:smtp.example.com:587`. Default: the type and a colon. */
   target?(settings: Settings): string;
-  /** How messages are scheduled. Default: one at a time, in any order. */
+  /** How messages are scheduled. Default: one at a time, in any order. Batches go one after the other, whatever it says. */
   flow?(settings: Settings): Flow;
+  /** How large batches are, if it delivers batches. */
+  batch?(settings: Settings): BatchLimits;
   /** Opens a destination. If it cannot work at all, reject with a message that says what to do: the collector shows it, and tries again. */
   open(settings: Settings, context: OpenContext): OpenDestination | Promise<OpenDestination>;
 }
@@ -41,15 +43,69 @@ export interface Flow {
   readonly order: "none" | "user";
 }
 
-/** A destination that is open with its settings. */
-export interface OpenDestination {
+/** A batch is sent when one of these is reached. */
+export interface BatchLimits {
+  /** Default: 10,000. */
+  readonly maxMessages?: number;
+  /** Memory of the messages, as the collector estimates it. Default: 16 MB. */
+  readonly maxBytes?: number;
+  /** How long the first message waits for others, in milliseconds. Default: 60,000. */
+  readonly maxAgeMs?: number;
+}
+
+/** A destination that is open with its settings. It has either `deliver` or `deliverBatch`. */
+export type OpenDestination = DeliversMessages | DeliversBatches;
+
+export interface DeliversMessages extends Releases {
   /**
    * Delivers one message once. The collector retries, with the same `message.id`, so that repetitions can be recognized. A promise
    * that rejects counts as `retry`.
    */
   deliver(message: OutgoingMessage, attempt: Attempt): Promise<DeliveryResult>;
+}
+
+export interface DeliversBatches extends Releases {
+  /** Delivers a batch once, and no other meanwhile. A promise that rejects counts as `retry` for all its messages. */
+  deliverBatch(batch: Batch, attempt: Attempt): Promise<BatchResult>;
+}
+
+interface Releases {
+  /**
+   * Removes everything that belongs to a user, if `takesDeletions` is `erase`. Called when what was received before is delivered, and again
+   * if it fails.
+   */
+  erase?(user: ErasedUser, attempt: Attempt): Promise<DeliveryResult>;
   /** Releases everything. Deliveries under way have been aborted by then. */
   close?(): Promise<void>;
+}
+
+/** Exactly one of them. Who was known by several ids is erased by each. */
+export interface ErasedUser {
+  readonly userId?: string;
+  readonly anonymousId?: string;
+}
+
+export interface Batch {
+  /**
+   * The name of the batch: digits, letters and `-`, and its order is that of the log. An attempt after a failure or a crash has the
+   * same. After a crash, a batch may have more or fewer messages under its name. Its messages come again then, in this batch
+   * or a later one, so it replaces what was delivered under its name before.
+   */
+  readonly id: string;
+  /** In the order of the log. At least one. */
+  readonly messages: readonly OutgoingMessage[];
+}
+
+/** How a batch ended. */
+export type BatchResult = DeliveryResult & {
+  /** The messages that ended in another way. Default: none. */
+  readonly others?: readonly OtherResult[];
+};
+
+export interface OtherResult {
+  /** The message's index in the batch. */
+  readonly index: number;
+  readonly result: DeliveryResult;
 }
 
 export interface OutgoingMessage {
@@ -57,6 +113,10 @@ export interface OutgoingMessage {
   readonly sourceId: string;
   /** The time of the message after clock correction: ISO 8601, UTC, with milliseconds. */
   readonly timestamp: string;
+  /** The message's position in the collector's log. Ascends in the order of receipt. */
+  readonly position: number;
+  /** When the collector received it, in milliseconds since 1970. */
+  readonly receivedAtMs: number;
   /** What a webhook with the body `full` would get. Other destinations share it, so do not change it. */
   readonly payload: { readonly type: string; readonly [field: string]: unknown };
 }

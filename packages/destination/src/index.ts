@@ -1,14 +1,21 @@
 export { type DefinedDestination, defineDestination } from "./define-destination.js";
 export {
   type Attempt,
+  type Batch,
+  type BatchLimits,
+  type BatchResult,
   type Connect,
   type ConnectTo,
   DESTINATION_INTERFACE,
+  type DeliversBatches,
+  type DeliversMessages,
   type DeliveryResult,
   type DestinationDefinition,
+  type ErasedUser,
   type Flow,
   type OpenContext,
   type OpenDestination,
+  type OtherResult,
   type OutgoingMessage,
 } from "./definition.js";
 export type { SettingSchema, SettingsProblem, SettingsSchema } from "./settings.js";

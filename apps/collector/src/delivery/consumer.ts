@@ -1,7 +1,7 @@
 import type { ConsumerState, Lane, Offset, Retry, Settlement, Store, StoredMessage } from "@sluice/event-log";
 import { StoreError } from "@sluice/event-log";
 import type { CircuitBreaker, Clock } from "@sluice/resilience";
-import type { Destination, RoundOutcome } from "../destinations/destination.js";
+import type { Destination, Flow, RoundOutcome } from "../destinations/destination.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import { addedConnections } from "./control/connections.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
@@ -317,6 +317,7 @@ export class Consumer {
     this.#setState({ kind: "closed" });
     this.#timer.cancel();
     this.#storeRetry.close();
+    if (before.kind === "running") before.destination.batches?.drain();
     if (this.#inFlight.rounds > 0 && graceMs > 0) {
       const grace = Promise.withResolvers<void>();
       const cancel = this.#options.clock.after(graceMs, grace.resolve);
@@ -362,16 +363,17 @@ export class Consumer {
     for (const retry of retries) this.#retries.put(retry);
     for (const offset of leftOut) this.#retries.leftOut(offset);
     this.#users.stored(settlement);
+    if (this.#state.kind === "running") this.#state.destination.batches?.stored(settlement);
     this.#pump();
   }
 
   #pump(): void {
     if (this.#state.kind !== "running") return;
-    const { concurrency } = this.#state.destination.flow;
+    const { batches, flow } = this.#state.destination;
     let waitUntilMs: number | undefined;
     let lastCallAtMs: number | undefined;
     let nowMs = this.#options.clock.monotonic();
-    while (this.#hasRoom(concurrency)) {
+    while (this.#hasRoom(flow)) {
       nowMs = this.#options.clock.monotonic();
       this.#retries.fill(nowMs);
       this.#releaseRetries(nowMs);
@@ -381,13 +383,14 @@ export class Consumer {
       if (!(gate.kind === "dead" ? this.#startLast(nowMs) : gate.kind === "open" && this.#startAny(nowMs)))
         break;
     }
+    if (batches !== undefined && !this.#inFlight.hasRoom(flow.concurrency, flow.maxBytes)) batches.full();
     // What is due already needs no timer: it waits for a round, a settlement or a lease to end, and each of them pumps.
     this.#timer.set([waitUntilMs, lastCallAtMs, this.#retries.nextDueMs], nowMs);
   }
 
   /** Asks for the process last: only who could start a round waits for its turn. */
-  #hasRoom(concurrency: number): boolean {
-    return this.#inFlight.hasRoom(concurrency) && !this.#settler.full;
+  #hasRoom({ concurrency, maxBytes }: Flow): boolean {
+    return this.#inFlight.hasRoom(concurrency, maxBytes) && !this.#settler.full;
   }
 
   /** After an outage, waiting retries start before they are due. */

@@ -13,8 +13,8 @@ export class InFlight {
   }
 
   /** Whether one more round may start. One always may, however large. */
-  hasRoom(concurrency: number): boolean {
-    return this.#rounds < concurrency && (this.#rounds === 0 || this.#bytes < MAX_BYTES);
+  hasRoom(concurrency: number, maxBytes = MAX_BYTES): boolean {
+    return this.#rounds < concurrency && (this.#rounds === 0 || this.#bytes < maxBytes);
   }
 
   enter(bytes: number): void {

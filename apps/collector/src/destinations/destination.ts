@@ -1,4 +1,4 @@
-import type { Attempt } from "@sluice/event-log";
+import type { Attempt, Settlement } from "@sluice/event-log";
 import type { OutboundKind } from "@sluice/protocol";
 import type { SourceKind } from "../documents/documents.js";
 
@@ -34,7 +34,7 @@ export interface DestinationType {
   /** Returns the stored settings with a target disabled because it answered 410 Gone. */
   withoutTarget?(settings: unknown, target: string, reason: string, atMs: number): unknown;
   /** Returns the body of the requests that send a message, as these settings make it. Absent: it sends no requests. */
-  requestBody?(settings: unknown, message: OutgoingMessage): string;
+  requestBody?(settings: unknown, message: Pick<OutgoingMessage, "message" | "timestamp">): string;
   /** Returns the active and the disabled targets in the stored settings. */
   targets?(settings: unknown): Targets;
 }
@@ -61,13 +61,26 @@ export interface Destination {
   readonly flow: Flow;
   /** Delivers one message in one round. Never rejects: every result is a `RoundOutcome`. */
   deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome>;
+  /** Present if it gathers messages, and so has to know what becomes of them. */
+  readonly batches?: BatchControl;
   /** Aborts the rounds in flight (`aborted`) and releases all resources. */
   close(): Promise<void>;
+}
+
+export interface BatchControl {
+  /** No further message starts before one of those in flight ends. */
+  full(): void;
+  /** Results were stored. */
+  stored(settlement: Pick<Settlement, "outcomes" | "retries">): void;
+  /** Nothing more comes: what was gathered is sent at once. */
+  drain(): void;
 }
 
 export interface Flow {
   /** Maximum number of rounds in flight. */
   readonly concurrency: number;
+  /** Maximum memory of their messages, in bytes. Default: 3 MB. */
+  readonly maxBytes?: number;
   /** Maximum number of rounds started per second. Default: no limit. */
   readonly perSecond?: number;
   /** `user`: delivers each user's messages one at a time, in log order. */
@@ -81,11 +94,15 @@ export interface OutgoingMessage {
   readonly message: { readonly type: OutboundKind; readonly [field: string]: unknown };
   /** Timestamp of the message after clock correction: ISO 8601, UTC, with milliseconds. */
   readonly timestamp: string;
+  readonly offset: number;
+  readonly receivedAtMs: number;
 }
 
 export interface Round {
   /** Number of the round, from 1. The count survives restarts. */
   readonly number: number;
+  /** Whether the message comes from the retry queue: it is out of the order of the log. */
+  readonly isAgain: boolean;
   /** Number of the attempt at a target. Targets with their own retries are counted separately. */
   numberAt(url: string): number;
   /** Whether this is the last round in the retry window. A target that is skipped now is never tried again. */

@@ -95,10 +95,13 @@ describe.each(catalog().types.map(({ type }) => type))("the destination type %s"
         messageId: "m1",
         sourceId: "src_1",
         timestamp: "2026-01-01T00:00:00.000Z",
+        offset: 1,
+        receivedAtMs: 0,
         message: { type: "identify", userId: "u1", messageId: "m1", traits: { plan: "pro" } },
       },
       {
         number: 1,
+        isAgain: false,
         numberAt: () => 1,
         isLast: false,
         waitingUrls: [],

@@ -29,10 +29,13 @@ const message = (messageId: string, event = "Ordered") => ({
   messageId,
   sourceId: "src_1",
   timestamp: "2026-01-01T00:00:00.000Z",
+  offset: 1,
+  receivedAtMs: 0,
   message: { type: "track", event, userId: "u1", messageId } as const,
 });
 const round: Round = {
   number: 1,
+  isAgain: false,
   numberAt: () => 1,
   isLast: false,
   waitingUrls: [],

@@ -24,7 +24,7 @@ export async function requestBodyOf(
   const found = await store.config.get<DestinationDocument>(DOCUMENT_KINDS.destination, destinationId);
   if (found === undefined) return undefined;
   const { type, settings, filters, settingsChangedAt } = found.value;
-  const { messageId, sourceId, onlyDestinations } = stored;
+  const { messageId, onlyDestinations } = stored;
   // Messages for chosen destinations, such as tests and deletions, pass no filters.
   const kept =
     onlyDestinations === undefined
@@ -32,7 +32,7 @@ export async function requestBodyOf(
       : { kind: "kept" as const, message: stored.message };
   if (kept.kind === "filtered" || !isOutbound(kept.message)) return undefined;
   const timestamp = formatTime(resolveTime(stored.message, stored.receivedAtMs));
-  const outgoing = { messageId, sourceId, message: kept.message, timestamp };
+  const outgoing = { message: kept.message, timestamp };
   const body = catalog.get(type)?.requestBody?.(settings, outgoing);
   if (body === undefined) return undefined;
   const bytes = Buffer.byteLength(body);

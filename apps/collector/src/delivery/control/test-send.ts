@@ -37,11 +37,14 @@ export async function testSend(
   try {
     const attempts: (RoundAttempt & { attempt: number })[] = [];
     const goneUrls: string[] = [];
-    const outcome = await destination.deliver(
+    const nowMs = clock.now();
+    const delivered = destination.deliver(
       {
         messageId,
         sourceId: document.value.connections[0]?.sourceId ?? "test",
-        timestamp: formatTime(clock.now()),
+        timestamp: formatTime(nowMs),
+        offset: 0,
+        receivedAtMs: nowMs,
         message: {
           type: "track",
           messageId,
@@ -52,6 +55,7 @@ export async function testSend(
       },
       {
         number: 1,
+        isAgain: true,
         numberAt: () => 1,
         isLast: true,
         waitingUrls: [],
@@ -61,6 +65,8 @@ export async function testSend(
         record: (attempt) => attempts.push({ ...attempt, attempt: 1 }),
       },
     );
+    destination.batches?.drain();
+    const outcome = await delivered;
     for (const url of goneUrls) await disableTarget({ store, catalog, clock }, destinationId, url);
     const state = outcome.kind === "retry" || outcome.kind === "aborted" ? "pending" : outcome.kind;
     return { messageId, state, reason: "reason" in outcome ? outcome.reason : "aborted", attempts };

@@ -58,6 +58,10 @@ export class MessageRound implements Round {
     this.#trace = listener.trace(work);
   }
 
+  get isAgain(): boolean {
+    return this.#work.retry !== undefined;
+  }
+
   /** The error of its last failed attempt. */
   get error(): string | undefined {
     return this.#error;
@@ -112,6 +116,8 @@ export function outgoing(
     sourceId: stored.sourceId,
     message,
     timestamp: format(timeMs),
+    offset: stored.offset,
+    receivedAtMs: stored.receivedAtMs,
   };
 }
 

@@ -1,4 +1,5 @@
 import type {
+  BatchControl,
   Destination,
   Flow,
   OutgoingMessage,
@@ -20,6 +21,10 @@ export class OpenDestination {
     return this.#destination.flow;
   }
 
+  get batches(): BatchControl | undefined {
+    return this.#destination.batches;
+  }
+
   /** Starts a round. `onEnd` is called once, however it ends. */
   deliver(message: OutgoingMessage, round: Round, onEnd: (outcome: RoundOutcome) => void): void {
     this.#rounds += 1;
@@ -34,6 +39,7 @@ export class OpenDestination {
   /** Another destination replaces it: closes it once its last round has ended. */
   retire(): void {
     this.#retired = true;
+    this.batches?.drain();
     if (this.#rounds === 0) void this.close();
   }
 

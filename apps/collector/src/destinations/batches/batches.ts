@@ -1,0 +1,221 @@
+import { hash } from "node:crypto";
+import { type BackoffOptions, backoffDelayMs, type CancelTimer, type Clock } from "@sluice/resilience";
+import type { BatchControl, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
+
+export interface BatchesOptions {
+  readonly clock: Clock;
+  readonly maxMessages: number;
+  /** How long the first message waits for others. */
+  readonly maxAgeMs: number;
+  /** Whether a message is sent alone, after everything before it. Default: none is. */
+  readonly isAlone?: (message: OutgoingMessage) => boolean;
+  /** Sends a batch once. Never rejects. */
+  readonly send: (batch: GatheredBatch) => Promise<SentBatch>;
+}
+
+export interface GatheredBatch {
+  /**
+   * New messages come in the order of the log, and a batch of them is named by its first one. So after a crash, which repeats what was not
+   * stored, a batch has the name that it had before, whatever is gathered into it this time.
+   */
+  readonly id: string;
+  readonly items: readonly Item[];
+  /** Times that it was sent before as it is. */
+  readonly triesBefore: number;
+}
+
+export interface Item {
+  readonly message: OutgoingMessage;
+  readonly round: Round;
+}
+
+export interface SentBatch {
+  /** One for each item. */
+  readonly outcomes: readonly RoundOutcome[];
+  /** Records the attempts. Called for the last try only. */
+  record(): void;
+}
+
+interface Waiting extends Item {
+  readonly end: (outcome: RoundOutcome) => void;
+}
+
+interface Lane {
+  readonly waiting: Waiting[];
+  /** When the first of them came. */
+  sinceMs: number;
+}
+
+/** Messages of the retry queue, and those that probe a destination, do not wait for a batch to fill. */
+const PROMPT_MS = 200;
+/**
+ * A batch that fails as a whole is sent again as it is, because what it sent may have arrived: under the same name, it adds nothing. After
+ * this time, its messages go to the retry queue, where they are seen, and may be retried or discarded by hand.
+ */
+const HOLD_MS = 60_000;
+const HOLD_BACKOFF: BackoffOptions = { initialMs: 1_000, maxMs: 20_000, jitter: "equal" };
+
+/**
+ * Gathers messages into batches, and sends one at a time. New messages and those of the retry queue make batches of their own. A batch of
+ * new messages starts when the results of the one before it are stored: after a crash, at most one is repeated.
+ */
+export class Batches implements BatchControl {
+  readonly #options: BatchesOptions;
+  readonly #fresh: Lane = { waiting: [], sinceMs: 0 };
+  readonly #again: Lane = { waiting: [], sinceMs: 0 };
+  /**
+   * - `gathering`: a timer starts the next batch. `sending`: one is under way, or its results are being handed over.
+   * - `draining`: like them, but nothing waits for more messages or for the store. The end is `closed`.
+   */
+  #state: "gathering" | "sending" = "gathering";
+  #mode: "usual" | "draining" | "closed" = "usual";
+  #cancelTimer: CancelTimer | undefined;
+  #isFull = false;
+  /** The last batch failed as a whole. */
+  #isFailing = false;
+  /** The last message of a batch whose results are not stored yet. */
+  #unstored: number | undefined;
+  readonly #closing = new AbortController();
+
+  constructor(options: BatchesOptions) {
+    this.#options = options;
+  }
+
+  deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
+    if (this.#mode === "closed") return Promise.resolve(ABORTED);
+    const { promise, resolve: end } = Promise.withResolvers<RoundOutcome>();
+    const lane = round.isAgain ? this.#again : this.#fresh;
+    if (lane.waiting.length === 0) lane.sinceMs = this.#options.clock.monotonic();
+    lane.waiting.push({ message, round, end });
+    this.#isFull = false;
+    const { maxMessages } = this.#options;
+    if (lane.waiting.length === 1 || lane.waiting.length === maxMessages || this.#isAlone(message))
+      this.#check();
+    return promise;
+  }
+
+  full(): void {
+    if (this.#isFull) return;
+    this.#isFull = true;
+    this.#check();
+  }
+
+  stored({ outcomes, retries }: Parameters<BatchControl["stored"]>[0]): void {
+    const last = this.#unstored;
+    if (last === undefined) return;
+    const isLast = ({ offset }: { readonly offset: number }): boolean => offset === last;
+    // It is among the last that were handed over.
+    if (outcomes.findLast(isLast) === undefined && !retries.some(isLast)) return;
+    this.#unstored = undefined;
+    this.#check();
+  }
+
+  drain(): void {
+    if (this.#mode === "usual") this.#mode = "draining";
+    this.#check();
+  }
+
+  /** Ends everything as aborted. The sender has to end what is under way. */
+  close(): void {
+    this.#mode = "closed";
+    this.#cancelTimer?.();
+    this.#closing.abort();
+    for (const { waiting } of [this.#fresh, this.#again])
+      for (const { end } of waiting.splice(0)) end(ABORTED);
+  }
+
+  /** Starts a batch, or sets the timer for it. */
+  #check(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    if (this.#state === "sending" || this.#mode === "closed") return;
+    const nowMs = this.#options.clock.monotonic();
+    const [first, second] = [this.#again, this.#fresh].sort((one, other) => one.sinceMs - other.sinceMs);
+    const lane = [first, second].find((one) => one !== undefined && this.#dueAtMs(one) <= nowMs);
+    if (lane !== undefined) {
+      void this.#send(lane);
+      return;
+    }
+    const dueAtMs = Math.min(this.#dueAtMs(this.#again), this.#dueAtMs(this.#fresh));
+    if (dueAtMs < Number.POSITIVE_INFINITY)
+      this.#cancelTimer = this.#options.clock.after(dueAtMs - nowMs, () => this.#check());
+  }
+
+  #dueAtMs(lane: Lane): number {
+    const { waiting, sinceMs } = lane;
+    const { maxMessages, maxAgeMs } = this.#options;
+    if (waiting.length === 0) return Number.POSITIVE_INFINITY;
+    if (this.#mode === "draining") return sinceMs;
+    if (lane === this.#fresh && this.#unstored !== undefined) return Number.POSITIVE_INFINITY;
+    const isComplete =
+      this.#isFull || waiting.length >= maxMessages || waiting.some(({ message }) => this.#isAlone(message));
+    if (isComplete) return sinceMs;
+    return sinceMs + (lane === this.#again || this.#isFailing ? PROMPT_MS : maxAgeMs);
+  }
+
+  #isAlone(message: OutgoingMessage): boolean {
+    return this.#options.isAlone?.(message) ?? false;
+  }
+
+  async #send(lane: Lane): Promise<void> {
+    this.#state = "sending";
+    const items = this.#take(lane);
+    const sent = await this.#sendUntilKnown(items, lane);
+    sent.record();
+    const isAborted = sent.outcomes.every(({ kind }) => kind === "aborted");
+    this.#isFailing = isDown(sent);
+    if (lane === this.#fresh && !isAborted) this.#unstored = items.at(-1)?.message.offset;
+    items.forEach(({ end }, index) => {
+      end(sent.outcomes[index] ?? ABORTED);
+    });
+    // First the results are handed over: each of them may let another message come.
+    setImmediate(() => {
+      this.#state = "gathering";
+      lane.sinceMs = this.#options.clock.monotonic();
+      this.#check();
+    });
+  }
+
+  /** Up to the limit, and up to a message that is sent alone. */
+  #take({ waiting }: Lane): readonly Waiting[] {
+    const alone = waiting.findIndex(({ message }) => this.#isAlone(message));
+    const end = alone < 0 ? this.#options.maxMessages : Math.max(alone, 1);
+    return waiting.splice(0, Math.min(end, this.#options.maxMessages));
+  }
+
+  async #sendUntilKnown(items: readonly Waiting[], lane: Lane): Promise<SentBatch> {
+    const { clock, send } = this.#options;
+    const id = lane === this.#fresh ? positionOf(items[0]) : idAgain(items);
+    const untilMs = clock.monotonic() + (this.#isFailing || lane === this.#again ? 0 : HOLD_MS);
+    for (let triesBefore = 0; ; triesBefore++) {
+      const sent = await send({ id, items, triesBefore });
+      if (!isDown(sent) || this.#mode !== "usual") return sent;
+      const [first] = sent.outcomes;
+      const askedMs = (first?.kind === "retry" ? first.retryAfterMs : undefined) ?? 0;
+      const waitMs = Math.max(backoffDelayMs(triesBefore + 1, HOLD_BACKOFF, clock.random()), askedMs);
+      if (clock.monotonic() + waitMs > untilMs) return sent;
+      const isOver = await clock.sleep(waitMs, this.#closing.signal).then(
+        () => false,
+        () => true,
+      );
+      if (isOver) return { outcomes: items.map(() => ABORTED), record() {} };
+    }
+  }
+}
+
+const ABORTED: RoundOutcome = { kind: "aborted" };
+
+/** Whether nothing of it arrived, as far as is known. */
+function isDown({ outcomes }: SentBatch): boolean {
+  return outcomes.every((outcome) => outcome.kind === "retry" && outcome.alive !== true);
+}
+
+function positionOf(item: Item | undefined): string {
+  return String(item?.message.offset ?? 0).padStart(16, "0");
+}
+
+/** The retry queue has no order, so a batch of it is named by all its messages. */
+function idAgain(items: readonly Item[]): string {
+  const offsets = items.map(({ message, round }) => `${message.messageId} ${round.number}`);
+  return `${positionOf(items[0])}-again-${hash("sha256", offsets.join("\n")).slice(0, 12)}`;
+}

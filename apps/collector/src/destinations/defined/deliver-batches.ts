@@ -1,0 +1,76 @@
+import type { BatchLimits, BatchResult, DeliversBatches } from "@sluice/destination";
+import type { Clock } from "@sluice/resilience";
+import { Batches, type GatheredBatch, type SentBatch } from "../batches/batches.js";
+import type { Destination, RoundOutcome } from "../destination.js";
+import { type Attempts, type Concluded, type Ended, isResult } from "./attempts.js";
+import { erased, erases, publicMessage, type RunnerParts } from "./deliver-messages.js";
+
+const LIMITS: Required<BatchLimits> = {
+  maxMessages: 10_000,
+  maxBytes: 16 * 1_024 * 1_024,
+  maxAgeMs: 60_000,
+};
+
+/** A destination whose definition delivers batches. */
+export function deliverBatches(
+  open: DeliversBatches,
+  { attempts, flow, release, clock, limits = {} }: RunnerParts & { clock: Clock; limits?: BatchLimits },
+): Destination {
+  const { maxMessages, maxBytes, maxAgeMs } = { ...LIMITS, ...limits };
+  const batches = new Batches({
+    clock,
+    maxMessages,
+    maxAgeMs,
+    isAlone: (message) => erases(open, message),
+    send: (batch) => sendBatch(open, batch, attempts),
+  });
+  return {
+    // While one batch is sent, the next one is gathered.
+    flow: { ...flow, concurrency: 2 * maxMessages, maxBytes, order: "none" },
+    batches,
+    deliver: (message, round) => batches.deliver(message, round),
+    close() {
+      batches.close();
+      attempts.abort();
+      return release();
+    },
+  };
+}
+
+async function sendBatch(
+  open: DeliversBatches,
+  { id, items, triesBefore }: GatheredBatch,
+  attempts: Attempts,
+): Promise<SentBatch> {
+  const number = Math.max(...items.map(({ round }) => round.number)) + triesBefore;
+  const isLast = items.every(({ round }) => round.isLast);
+  const traces = items.map(({ round }) => round.startTrace?.());
+  const { ended, timed } = await attempts.run<BatchResult>((signal) => {
+    const attempt = { number, isLast, signal };
+    const [first] = items;
+    const erasing = first && erased(open, first.message, attempt);
+    if (erasing !== undefined) return erasing;
+    const messages = items.map(({ message }) => publicMessage(message));
+    return open.deliverBatch({ id, messages }, attempt);
+  });
+  const results = concludeEach(ended, items.length, attempts);
+  return {
+    outcomes: results.map(({ outcome }): RoundOutcome => outcome),
+    record() {
+      items.forEach(({ round }, index) => {
+        const error = results[index]?.error;
+        round.record({ ...timed, ...(error === undefined ? {} : { error }) }, traces[index]);
+      });
+    },
+  };
+}
+
+/** What the end of a batch means for each of its messages. Those that end alike share the result. */
+function concludeEach(ended: Ended<BatchResult>, count: number, attempts: Attempts): readonly Concluded[] {
+  const results = new Array<Concluded>(count).fill(attempts.conclude(ended));
+  const others = "others" in ended && Array.isArray(ended.others) ? ended.others : [];
+  for (const { index, result } of others)
+    if (Number.isInteger(index) && index >= 0 && index < count && isResult(result))
+      results[index] = attempts.conclude(result);
+  return results;
+}
