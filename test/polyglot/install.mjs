@@ -3,8 +3,9 @@
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { guideFiles } from "./verifiers/guide.mjs";
 
 const run = promisify(execFile);
 // Where the installers of Go and Rust put them. Not every shell has these folders in its path.
@@ -32,14 +33,18 @@ async function go() {
 async function java() {
   const $ = inFolder("java");
   await $("mvn", "--quiet", "--batch-mode", "dependency:copy-dependencies", "-DoutputDirectory=target/lib");
-  await $("sh", "-c", "javac -encoding UTF-8 -cp 'target/lib/*' -d target/classes *.java");
+  await $(
+    "sh",
+    "-c",
+    "javac -encoding UTF-8 -cp 'target/lib/*' -d target/classes *.java target/guide/*.java",
+  );
 }
 
 /** Keeps what it compiled in the user's cache: another clone needs the same crates. */
 async function rust() {
   const target = join(homedir(), ".cache", "sluice/polyglot-rust");
   await inFolder("rust", { CARGO_TARGET_DIR: target })("cargo", "build", "--quiet", "--locked");
-  for (const name of ["rudderstack"])
+  for (const name of ["rudderstack", "posthog", "verify"])
     cpSync(join(target, "debug", name), join(import.meta.dirname, "rust/bin", name));
 }
 
@@ -55,6 +60,10 @@ const LANGUAGES = [
   },
 ];
 
+for (const { path, code } of guideFiles()) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, code);
+}
 const results = await Promise.all(
   LANGUAGES.map(async ({ name, build, folder, install }) => {
     const startedMs = performance.now();

@@ -23,7 +23,7 @@ class Program {
   }
 
   interface Factory {
-    Client open(String url, String key, Consumer<Throwable> report);
+    Client open(String url, String key, boolean isHelped, Consumer<Throwable> report);
   }
 
   /** The time of the calls that have one. Its zone is not the machine's. */
@@ -68,7 +68,8 @@ class Program {
       String[] words = lines.nextLine().split(" ");
       String name = words[1];
       if (words[0].equals("open")) {
-        clients.put(name, factory.open(words[2], words[3], error -> say("failed", name, error.toString())));
+        Consumer<Throwable> report = error -> say("failed", name, error.toString());
+        clients.put(name, factory.open(words[2], words[3], words[4].equals("helped"), report));
         threads.put(name, Executors.newSingleThreadExecutor());
         continue;
       }

@@ -5,9 +5,11 @@ import java.util.Map;
 
 class RudderStack implements Program.Client {
   final RudderAnalytics client;
+  final boolean isHelped;
 
-  RudderStack(RudderAnalytics client) {
+  RudderStack(RudderAnalytics client, boolean isHelped) {
     this.client = client;
+    this.isHelped = isHelped;
   }
 
   public void sendCalls(String user) {
@@ -24,6 +26,7 @@ class RudderStack implements Program.Client {
 
   public void sendTrack(String user, Map<String, Object> properties) {
     client.enqueue(TrackMessage.builder("Numbered").userId(user).properties(properties));
+    if (isHelped) Thread.interrupted();
   }
 
   public void flush() {
@@ -36,12 +39,12 @@ class RudderStack implements Program.Client {
   }
 
   public static void main(String[] arguments) {
-    Program.run((url, key, report) -> new RudderStack(RudderAnalytics.builder(key).setDataPlaneUrl(url).callback(new Callback() {
+    Program.run((url, key, isHelped, report) -> new RudderStack(RudderAnalytics.builder(key).setDataPlaneUrl(url).callback(new Callback() {
       public void success(Message message) {}
 
       public void failure(Message message, Throwable error) {
         report.accept(error);
       }
-    }).build()));
+    }).build(), isHelped));
   }
 }

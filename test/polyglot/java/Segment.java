@@ -36,7 +36,7 @@ class Segment implements Program.Client {
   }
 
   public static void main(String[] arguments) {
-    Program.run((url, key, report) -> new Segment(Analytics.builder(key).endpoint(url).callback(new Callback() {
+    Program.run((url, key, isHelped, report) -> new Segment(Analytics.builder(key).endpoint(url).callback(new Callback() {
       public void success(Message message) {}
 
       public void failure(Message message, Throwable error) {

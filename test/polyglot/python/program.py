@@ -2,6 +2,26 @@
 
 import sys
 import threading
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+# The time of the calls that have one. Its zone is not the machine's.
+AT = datetime(2020, 2, 29, 12, 34, 56, 789000, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+LOCAL_AT = AT.astimezone().replace(tzinfo=None)
+TRAITS = {"name": "Zoë 🎈 שלום", "email": "ada@example.com"}
+
+# A value of each kind.
+PROPERTIES = {
+    "total": 129.95,
+    "decimal": Decimal("0.1"),
+    "count": 3,
+    "big": 18446744073709551615,
+    "negative": -9007199254740993,
+    "isPaid": True,
+    "items": ["a", {"sku": "b"}],
+    "text": "quotes \" \\ and \u2028 \u0001",
+    "due": AT,
+}
 
 
 def say(*words):
@@ -19,9 +39,9 @@ def run(create, send_calls, send_track, close):
     for line in sys.stdin:
         command, name, *rest = line.split()
         if command == "open":
-            url, key, gzip = rest
+            url, key, *options = rest
             report = lambda error, _batch, name=name: say("failed", name, error)
-            clients[name] = create(url, key, gzip == "gzip", report)
+            clients[name] = create(url, key, options, report)
         elif command == "calls":
             send_calls(clients[name], rest[0])
         elif command == "many":

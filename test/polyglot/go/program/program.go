@@ -31,40 +31,82 @@ func Properties() map[string]any {
 }
 
 type Client interface {
+	// SendCalls sends as many messages as Calls says.
 	SendCalls(user string)
 	SendTrack(user string, properties map[string]any) error
 	Close() error
+}
+
+// Calls is how many messages SendCalls sends.
+const Calls = 7
+
+// Options of a client. Ended is called when a message is delivered, or given up with an error.
+type Options struct {
+	URL, Key string
+	IsHelped bool
+	Ended    func(error)
 }
 
 func say(words ...string) {
 	fmt.Println(strings.ReplaceAll(strings.Join(words, " "), "\n", " "))
 }
 
-func Run(create func(url, key string, report func(error)) Client) {
-	clients := map[string]Client{}
+type running struct {
+	Client
+	name     string
+	isHelped bool
+	// The messages that have not ended.
+	pending sync.WaitGroup
+}
+
+func (c *running) ended(err error) {
+	if err != nil {
+		say("failed", c.name, err.Error())
+	}
+	c.pending.Done()
+}
+
+func (c *running) sendMany(user string, count, size int) {
+	for n := 0; n < count; n++ {
+		c.pending.Add(1)
+		if err := c.SendTrack(user, map[string]any{"n": n, "fill": strings.Repeat("x", size)}); err != nil {
+			c.ended(err)
+		}
+	}
+}
+
+// Helped clients are closed when all their messages have ended.
+func (c *running) close() {
+	if c.isHelped {
+		c.pending.Wait()
+	}
+	c.Close()
+	say("closed", c.name)
+}
+
+func Run(create func(Options) Client) {
+	clients := map[string]*running{}
 	var closing sync.WaitGroup
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		words := strings.Fields(lines.Text())
-		name := words[1]
+		client := clients[words[1]]
 		switch words[0] {
 		case "open":
-			clients[name] = create(words[2], words[3], func(err error) { say("failed", name, err.Error()) })
+			client = &running{name: words[1], isHelped: words[4] == "helped"}
+			client.Client = create(Options{URL: words[2], Key: words[3], IsHelped: client.isHelped, Ended: client.ended})
+			clients[client.name] = client
 		case "calls":
-			clients[name].SendCalls(words[2])
+			client.pending.Add(Calls)
+			client.SendCalls(words[2])
 		case "many":
 			count, _ := strconv.Atoi(words[3])
 			size, _ := strconv.Atoi(words[4])
-			for n := 0; n < count; n++ {
-				if err := clients[name].SendTrack(words[2], map[string]any{"n": n, "fill": strings.Repeat("x", size)}); err != nil {
-					say("failed", name, err.Error())
-				}
-			}
+			client.sendMany(words[2], count, size)
 		case "close":
 			closing.Add(1)
 			go func() {
 				defer closing.Done()
-				clients[name].Close()
-				say("closed", name)
+				client.close()
 			}()
 		}
 	}

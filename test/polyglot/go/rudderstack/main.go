@@ -6,33 +6,44 @@ import (
 	"sluice-clients/program"
 )
 
-type client struct{ analytics.Client }
+type client struct {
+	analytics.Client
+	isHelped bool
+}
 
-type reporter func(error)
+// Without one, the library makes up an id for each message.
+func (c client) anonymousID(user string) string {
+	if c.isHelped {
+		return user
+	}
+	return ""
+}
 
-func (reporter) Success(analytics.Message)                     {}
-func (report reporter) Failure(_ analytics.Message, err error) { report(err) }
+type callback func(error)
+
+func (ended callback) Success(analytics.Message)              { ended(nil) }
+func (ended callback) Failure(_ analytics.Message, err error) { ended(err) }
 
 func (c client) SendCalls(user string) {
 	c.Enqueue(analytics.Identify{UserId: user, Traits: analytics.NewTraits().SetName("Zoë 🎈 שלום").SetEmail("ada@example.com")})
-	c.Enqueue(analytics.Track{UserId: user, Event: "Order Completed ✓", OriginalTimestamp: program.At, Properties: program.Properties()})
-	c.Enqueue(analytics.Page{UserId: user, Name: "Home", Properties: analytics.Properties{"path": "/"}})
-	c.Enqueue(analytics.Screen{UserId: user, Name: "Start", Properties: analytics.Properties{"first": true}})
-	c.Enqueue(analytics.Group{UserId: user, GroupId: "g1", Traits: analytics.Traits{"seats": 12}})
+	c.Enqueue(analytics.Track{UserId: user, AnonymousId: c.anonymousID(user), Event: "Order Completed ✓", OriginalTimestamp: program.At, Properties: program.Properties()})
+	c.Enqueue(analytics.Page{UserId: user, AnonymousId: c.anonymousID(user), Name: "Home", Properties: analytics.Properties{"path": "/"}})
+	c.Enqueue(analytics.Screen{UserId: user, AnonymousId: c.anonymousID(user), Name: "Start", Properties: analytics.Properties{"first": true}})
+	c.Enqueue(analytics.Group{UserId: user, AnonymousId: c.anonymousID(user), GroupId: "g1", Traits: analytics.Traits{"seats": 12}})
 	c.Enqueue(analytics.Alias{UserId: user, PreviousId: "anon-1"})
-	c.Enqueue(analytics.Track{UserId: user, Event: "Local Time", OriginalTimestamp: program.At.Local()})
+	c.Enqueue(analytics.Track{UserId: user, AnonymousId: c.anonymousID(user), Event: "Local Time", OriginalTimestamp: program.At.Local()})
 }
 
 func (c client) SendTrack(user string, properties map[string]any) error {
-	return c.Enqueue(analytics.Track{UserId: user, Event: "Numbered", Properties: properties})
+	return c.Enqueue(analytics.Track{UserId: user, AnonymousId: c.anonymousID(user), Event: "Numbered", Properties: properties})
 }
 
 func main() {
-	program.Run(func(url, key string, report func(error)) program.Client {
-		c, err := analytics.NewWithConfig(key, analytics.Config{DataPlaneUrl: url, Callback: reporter(report)})
+	program.Run(func(o program.Options) program.Client {
+		c, err := analytics.NewWithConfig(o.Key, analytics.Config{DataPlaneUrl: o.URL, Callback: callback(o.Ended)})
 		if err != nil {
 			panic(err)
 		}
-		return client{c}
+		return client{c, o.IsHelped}
 	})
 }

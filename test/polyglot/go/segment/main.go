@@ -8,10 +8,10 @@ import (
 
 type client struct{ analytics.Client }
 
-type reporter func(error)
+type callback func(error)
 
-func (reporter) Success(analytics.Message)                     {}
-func (report reporter) Failure(_ analytics.Message, err error) { report(err) }
+func (ended callback) Success(analytics.Message)              { ended(nil) }
+func (ended callback) Failure(_ analytics.Message, err error) { ended(err) }
 
 func (c client) SendCalls(user string) {
 	c.Enqueue(analytics.Identify{UserId: user, Traits: analytics.NewTraits().SetName("Zoë 🎈 שלום").SetEmail("ada@example.com")})
@@ -28,8 +28,8 @@ func (c client) SendTrack(user string, properties map[string]any) error {
 }
 
 func main() {
-	program.Run(func(url, key string, report func(error)) program.Client {
-		c, err := analytics.NewWithConfig(key, analytics.Config{Endpoint: url, Callback: reporter(report)})
+	program.Run(func(o program.Options) program.Client {
+		c, err := analytics.NewWithConfig(o.Key, analytics.Config{Endpoint: o.URL, Callback: callback(o.Ended)})
 		if err != nil {
 			panic(err)
 		}
