@@ -291,17 +291,19 @@ export class LocalReplica implements Replica {
       throw new StorageUnavailable(`the replica is ${this.status().role}`);
     const stop = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     const session = `${node}.${term}.${Math.floor(this.#clock.random() * 2 ** 48).toString(36)}`;
-    const { seed } = await this.#copy.now.ask("describe", {});
     await takeOver(
       {
         log: engine.log,
         clock: this.#clock,
         applied: () => this.#applied,
         caughtUp: (sequence) => this.#contains(sequence, stop),
+        takeover: async () => {
+          const { seed } = await this.#copy.now.ask("describe", {});
+          return { node, term, seed, settings: loggedSettings(this.#options) };
+        },
         signal: stop,
       },
       session,
-      { node, term, seed, settings: loggedSettings(this.#options) },
     );
     state.stop.abort();
     await state.ended;

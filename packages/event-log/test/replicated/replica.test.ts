@@ -84,6 +84,16 @@ it("builds a wiped copy again, from the log or from a follower's snapshot", asyn
   expect(await next.store.log.append(idsBatch(["x"]))).toEqual({ duplicates: [0] });
 });
 
+it("knows the messages of earlier owners, also when a copy leads that had contained nothing", async () => {
+  const cluster = newCluster();
+  const a = await cluster.open("a");
+  const first = await leadSafely(a);
+  await first.store.log.append(idsBatch(["x"]));
+  await first.stepDown();
+  const second = await leadSafely(await cluster.open("b"), 2);
+  expect(await second.store.log.append(idsBatch(["x"]))).toEqual({ duplicates: [0] });
+});
+
 it("sets a damaged copy aside and builds a new one", async () => {
   const damages: string[] = [];
   const cluster = newCluster();

@@ -15,6 +15,8 @@ export interface TakeOverParts {
   applied(): Applied;
   /** Resolves when the copy contains this entry. Rejects when `signal` aborts. */
   caughtUp(sequence: number): Promise<void>;
+  /** Read when the copy has caught up: before, it may not have the settings of the log. */
+  takeover(): Promise<Takeover>;
   readonly signal: AbortSignal;
 }
 
@@ -22,7 +24,7 @@ export interface TakeOverParts {
  * Appends the first entry of a session, with the fence, to a log whose every entry the copy contains. Resolves when the copy contains it
  * too: from then on, no copy applies an entry of an earlier session. Rejects if another process was faster, or if the log is full.
  */
-export async function takeOver(parts: TakeOverParts, session: string, takeover: Takeover): Promise<void> {
+export async function takeOver(parts: TakeOverParts, session: string): Promise<void> {
   const { log, applied, caughtUp, clock, signal } = parts;
   let before: string | undefined;
   const id = { session, number: 1 };
@@ -35,7 +37,7 @@ export async function takeOver(parts: TakeOverParts, session: string, takeover: 
     before ??= applied().session;
     if (applied().session !== before) throw new StorageUnavailable("another process took over first");
     const expected = applied().sequence;
-    const entry = encodeEntry(id, [encodeCall({ operation: "takeover", request: takeover })]);
+    const entry = encodeEntry(id, [encodeCall({ operation: "takeover", request: await parts.takeover() })]);
     const answer = await appendOrUnknown(log, entry, expected);
     if (answer.kind === "impossible") throw new StorageUnavailable(`the log has no room: ${answer.reason}`);
     if (answer.kind === "appended") await caughtUp(answer.sequence);
