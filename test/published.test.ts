@@ -23,6 +23,8 @@ const PUBLISHED = [
   "packages/opentelemetry",
   "packages/destination",
   "packages/destination-email",
+  "packages/destination-postgres",
+  "packages/destination-s3",
   "packages/cli",
   "apps/collector",
 ];
@@ -143,6 +145,8 @@ const TARBALLS: Record<string, { files: RegExp; packedBytes: number; unpackedByt
   "packages/opentelemetry": library(60 * KB, 250 * KB),
   "packages/destination": library(15 * KB, 50 * KB),
   "packages/destination-email": library(15 * KB, 50 * KB),
+  "packages/destination-postgres": library(15 * KB, 50 * KB),
+  "packages/destination-s3": library(15 * KB, 50 * KB),
   "packages/cli": {
     files: /^(bin\/sluice\.cjs|dist\/(main\.js|THIRD-PARTY-LICENSES\.txt))$/,
     packedBytes: 180 * KB,

@@ -1,7 +1,7 @@
 import { defineConfig } from "tsup";
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/contract.ts"],
+  entry: ["src/index.ts", "src/contract.ts", "src/http.ts"],
   format: ["esm"],
   target: "node22",
   clean: true,

@@ -18,4 +18,5 @@ export {
   type OtherResult,
   type OutgoingMessage,
 } from "./definition.js";
+export { type MessageRow, rowOf } from "./row.js";
 export type { SettingSchema, SettingsProblem, SettingsSchema } from "./settings.js";

@@ -1,0 +1,69 @@
+import { type MessageRow, type OutgoingMessage, rowOf } from "@sluice/destination";
+
+/** The columns of the table, with their types. Later versions add no column to a table that exists. */
+const COLUMNS = {
+  message_id: "text not null",
+  source_id: "text not null",
+  type: "text not null",
+  event: "text",
+  name: "text",
+  user_id: "text",
+  anonymous_id: "text",
+  group_id: "text",
+  previous_id: "text",
+  timestamp: "timestamptz not null",
+  received_at: "timestamptz not null",
+  position: "bigint not null",
+  message: "jsonb not null",
+} as const satisfies { readonly [Column in keyof MessageRow]-?: string };
+
+export interface TableName {
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** As the settings' pattern allows it, so it needs no escape. */
+export function nameOf({ schema, table }: TableName): string {
+  return `"${schema}"."${table}"`;
+}
+
+/** Statements that create the table with its indexes. They do nothing to one that exists. */
+export function creation({ schema, table }: TableName): readonly string[] {
+  const columns = Object.entries(COLUMNS).map(([column, type]) => `${column} ${type}`);
+  const name = nameOf({ schema, table });
+  // The prefix leaves room in the 63 bytes of a name.
+  const index = (column: string): string => `"${table.slice(0, 40)}_${column}"`;
+  return [
+    `create table if not exists ${name} (${columns.join(", ")}, primary key (message_id, source_id))`,
+    `create index if not exists ${index("user_id")} on ${name} (user_id)`,
+    `create index if not exists ${index("anonymous_id")} on ${name} (anonymous_id)`,
+    `create index if not exists ${index("received_at")} on ${name} using brin (received_at)`,
+  ];
+}
+
+/** Adds the rows of its parameter, a list in JSON. Those that are there already stay as they are. */
+export function insertion(name: TableName): string {
+  const columns = Object.keys(COLUMNS).join(", ");
+  const record = Object.entries(COLUMNS).map(([column, type]) => `${column} ${type.split(" ")[0]}`);
+  return `insert into ${nameOf(name)} (${columns}) select ${columns} from json_to_recordset($1::json) as row(${record.join(", ")}) on conflict do nothing`;
+}
+
+/** Removes what belongs to a user: by user id, with what came from the user's devices before they had an account. */
+export function erasure(name: TableName, column: "user_id" | "anonymous_id"): string {
+  const table = nameOf(name);
+  const own = `${column} = $1 or previous_id = $1`;
+  if (column === "anonymous_id") return `delete from ${table} where ${own}`;
+  const devices = `select anonymous_id from ${table} where user_id = $1 and anonymous_id is not null`;
+  return `delete from ${table} where ${own} or (user_id is null and anonymous_id in (${devices}))`;
+}
+
+/** The rows of messages in JSON, as `insertion` takes them. */
+export function rowsOf(messages: readonly OutgoingMessage[]): string {
+  return forJsonb(JSON.stringify(messages.map(rowOf)));
+}
+
+/** PostgreSQL's texts hold no U+0000 and no half of a surrogate pair, which JSON can: U+FFFD stands for them. */
+function forJsonb(json: string): string {
+  if (!json.includes("\\u0000") && !json.includes("\\ud")) return json;
+  return json.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, "$1\ufffd");
+}

@@ -1,0 +1,278 @@
+import { readFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
+import { join } from "node:path";
+import { startTestCollector, type TestCollector } from "@sluice/collector/testing";
+import type { BatchResult, DeliversBatches, OutgoingMessage } from "@sluice/destination";
+import { contractOf } from "@sluice/destination/contract";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import postgres from "../src/index.js";
+import { freePort, IS_INSTALLED, PASSWORD, type PostgresServer, postgresServer } from "./postgres-server.js";
+
+if (!IS_INSTALLED && process.env.CI === undefined)
+  console.warn("skipped: tests with PostgreSQL need its Debian package, postgresql");
+
+const CA = readFileSync(
+  join(import.meta.dirname, "../../../apps/collector/test/sender/fixtures/ca.pem"),
+  "utf8",
+);
+
+describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
+  "on a real server",
+  { timeout: 60_000 },
+  () => {
+    let server: PostgresServer;
+    let tables = 0;
+    beforeAll(async () => {
+      server = await postgresServer();
+    }, 120_000);
+    afterAll(() => server?.[Symbol.asyncDispose]());
+
+    const settingsOf = (change: object = {}) => ({
+      host: "127.0.0.1",
+      port: server.port,
+      database: "postgres",
+      user: "postgres",
+      password: PASSWORD,
+      security: "none",
+      schema: "public",
+      table: `t${++tables}`,
+      maxAgeSeconds: 1,
+      ...change,
+    });
+    type Settings = ReturnType<typeof settingsOf>;
+
+    const countOf = async ({ table }: Settings, column = "*"): Promise<number> =>
+      Number((await server.query(`select count(${column}) as n from ${table}`))[0]?.n);
+
+    async function opened(settings: object): Promise<DeliversBatches> {
+      const { definition } = postgres;
+      const open = (await definition.open(settings as never, {
+        connect: ({ host, port, signal }) =>
+          new Promise((resolve, reject) => {
+            const socket = connectPlain({ host, port, ...(signal === undefined ? {} : { signal }) });
+            socket.once("connect", () => resolve(socket));
+            socket.once("error", reject);
+          }),
+        now: () => 0,
+        log() {},
+      })) as DeliversBatches;
+      onTestFinished(() => open.close?.());
+      return open;
+    }
+
+    const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
+    const message = (id: string, payload: object = {}): OutgoingMessage => ({
+      id,
+      sourceId: "src_1",
+      timestamp: "2026-01-02T03:04:05.678Z",
+      position: 7,
+      receivedAtMs: 1_767_323_046_000,
+      payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
+    });
+    const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]): Promise<BatchResult> =>
+      open.deliverBatch({ id: "0", messages }, attempt());
+
+    describe("the contract", () => {
+      let settings: Settings;
+      const checks = contractOf({
+        destination: postgres,
+        settings: async () => {
+          settings = settingsOf();
+          return settings;
+        },
+        unreachable: async () => settingsOf({ port: await freePort() }),
+        arrived: async () =>
+          (await server.query(`select message_id from ${settings.table}`)).map(({ message_id }) =>
+            String(message_id),
+          ),
+      });
+      it.each(checks)("$name", ({ run }) => run());
+    });
+
+    it("writes a message of every kind, with the fields that are no column in message", async () => {
+      const settings = settingsOf();
+      const open = await opened(settings);
+      const properties = {
+        plan: "pro",
+        big: 12345678901234567890n.toString(),
+        text: "a\u0000b \ud800 \\u0000 😀",
+      };
+      await deliver(
+        open,
+        message("m1", { anonymousId: "a1", properties, context: { ip: "203.0.113.1" } }),
+        message("m2", { type: "page", event: undefined, name: "Home", userId: undefined, anonymousId: "a1" }),
+        message("m3", { type: "group", event: undefined, groupId: "g1", traits: { size: 3 } }),
+        message("m4", {
+          type: "alias",
+          event: undefined,
+          userId: undefined,
+          "Previous ID": "a1",
+          "User ID": "u1",
+        }),
+      );
+      expect(await server.query(`select * from ${settings.table} order by message_id`)).toMatchObject([
+        {
+          message_id: "m1",
+          source_id: "src_1",
+          type: "track",
+          event: "Ordered",
+          user_id: "u1",
+          anonymous_id: "a1",
+          timestamp: new Date("2026-01-02T03:04:05.678Z"),
+          received_at: new Date(1_767_323_046_000),
+          position: "7",
+          message: {
+            properties: { plan: "pro", text: "a\ufffdb \ufffd \\u0000 😀" },
+            context: { ip: "203.0.113.1" },
+          },
+        },
+        { message_id: "m2", name: "Home", user_id: null, anonymous_id: "a1" },
+        { message_id: "m3", group_id: "g1", message: { traits: { size: 3 } } },
+        { message_id: "m4", user_id: "u1", previous_id: "a1", message: {} },
+      ]);
+    });
+
+    it("lets only the row fail that the server refuses", async () => {
+      const settings = settingsOf();
+      const open = await opened(settings);
+      await deliver(open, message("m0"));
+      await server.query(`alter table ${settings.table} add constraint good check (event <> 'Bad')`);
+      const ids = Array.from({ length: 9 }, (_, index) =>
+        message(`m${index}`, index === 5 ? { event: "Bad" } : {}),
+      );
+      const result = await deliver(open, ...ids);
+      expect(result).toMatchObject({
+        kind: "delivered",
+        others: [
+          { index: 5, result: { kind: "failed", reason: "23514", detail: expect.stringContaining("good") } },
+        ],
+      });
+      expect(await countOf(settings)).toBe(8);
+    });
+
+    it("erases a user, and the devices that nobody else used with an account", async () => {
+      const settings = settingsOf();
+      const open = await opened(settings);
+      const of = (id: string, userId: string | undefined, anonymousId?: string) =>
+        message(id, { userId, anonymousId });
+      await deliver(
+        open,
+        ...[of("m1", "u1", "a1"), of("m2", undefined, "a1"), of("m3", "u2", "a1"), of("m4", undefined, "a2")],
+      );
+      expect(await open.erase?.({ userId: "u1" }, attempt())).toMatchObject({
+        kind: "delivered",
+        reason: "erased",
+      });
+      const left = await server.query(`select message_id from ${settings.table} order by 1`);
+      expect(left.map(({ message_id }) => message_id)).toEqual(["m3", "m4"]);
+      expect(await open.erase?.({ anonymousId: "a2" }, attempt())).toMatchObject({ reason: "erased" });
+      expect(await countOf(settings)).toBe(1);
+    });
+
+    it("adds nothing if a batch is cut while the server works on it, and comes again", async () => {
+      const settings = settingsOf();
+      const open = await opened(settings);
+      await deliver(open, message("m0"));
+      await server.query(`create function slow() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.5); return new; end $$`);
+      await server.query(
+        `create trigger slow before insert on ${settings.table} for each row execute function slow()`,
+      );
+      const controller = new AbortController();
+      const cut = open.deliverBatch({ id: "0", messages: [message("m1")] }, attempt(controller.signal));
+      await expect
+        .poll(() =>
+          server.query("select 1 from pg_stat_activity where state = 'active' and query like 'insert%'"),
+        )
+        .toHaveLength(1);
+      controller.abort();
+      expect(await cut).toMatchObject({ kind: "retry" });
+      expect(await deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
+      expect(await countOf(settings)).toBe(2);
+    });
+
+    it.each<[string, object, RegExp]>([
+      ["a wrong password", { password: "wrong password" }, /refused the user postgres/],
+      ["no database", { database: "nowhere" }, /There is no database nowhere/],
+      ["no schema", { schema: "nowhere" }, /There is no schema nowhere/],
+      ["an unknown certificate", { security: "tls" }, /certificate of 127\.0\.0\.1 is not trusted/],
+    ])("says what to do: %s", async (_name, change, expected) => {
+      const result = await deliver(await opened(settingsOf(change)), message("m1"));
+      expect(result).toMatchObject({ kind: "retry", detail: expect.stringMatching(expected) });
+      expect(JSON.stringify(result)).not.toContain("wrong password");
+    });
+
+    it("says what to do if permissions are lost or the table changes, and goes on when that is repaired", async () => {
+      await server.query("create role writer login password 'another horse'");
+      const settings = settingsOf({ user: "writer", password: "another horse" });
+      const name = settings.table;
+      await deliver(await opened({ ...settings, user: "postgres", password: PASSWORD }), message("m1"));
+      const open = await opened(settings);
+      expect(await deliver(open, message("m2"))).toMatchObject({ reason: "42501", detail: /Grant it usage/ });
+      await server.query(`grant select, insert, delete on ${name} to writer`);
+      expect(await deliver(open, message("m2"))).toMatchObject({ kind: "delivered" });
+      await server.query(`alter table ${name} rename column event to what`);
+      expect(await deliver(open, message("m3"))).toMatchObject({
+        reason: "42703",
+        detail: /not as it was created/,
+      });
+      await server.query(`alter table ${name} rename column what to event`);
+      expect(await deliver(open, message("m3"))).toMatchObject({ kind: "delivered" });
+      await server.query(`drop table ${name}; grant create on schema public to writer`);
+      expect(await deliver(open, message("m4"))).toMatchObject({ kind: "retry", reason: "42P01" });
+      expect(await deliver(open, message("m4"))).toMatchObject({ kind: "delivered" });
+    });
+
+    async function collectorWith(settings: object): Promise<{ collector: TestCollector; id: string }> {
+      const collector = await startTestCollector({ destinations: [postgres], allowTargets: ["127.0.0.0/8"] });
+      onTestFinished(() => collector.close());
+      const body = { type: "postgres", sourceIds: [collector.sourceId], settings };
+      const { id } = (await collector.api("POST", "/destinations", body)) as { id: string };
+      return { collector, id };
+    }
+
+    it("is encrypted, with a certificate authority of one's own", async () => {
+      const settings = settingsOf({ security: "tls", ca: CA });
+      const { collector, id } = await collectorWith(settings);
+      expect(await collector.api("POST", `/destinations/${id}/test`, {})).toMatchObject({
+        state: "delivered",
+      });
+      expect(await countOf(settings)).toBe(1);
+      expect(
+        await server.query("select ssl from pg_stat_ssl join pg_stat_activity using (pid) where ssl"),
+      ).toBeDefined();
+    });
+
+    it("loses nothing and doubles nothing while the server is killed again and again", async () => {
+      const settings = settingsOf();
+      const { collector } = await collectorWith(settings);
+      let sent = 0;
+      const burst = async (): Promise<void> => {
+        const messages = Array.from({ length: 100 }, () => {
+          const id = `m${sent++}`;
+          return { type: "track", event: "Ordered", userId: `u${sent % 7}`, messageId: id };
+        });
+        await collector.send(...messages);
+        await collector.advance(1_000);
+      };
+      for (let kills = 0; kills < 3; kills++) {
+        for (let bursts = 0; bursts < 5; bursts++) await burst();
+        const killed = server.kill();
+        await burst();
+        await killed;
+        await burst();
+        await server.start();
+      }
+      await expect
+        .poll(
+          async () => {
+            await collector.advance(10_000);
+            return countOf(settings).catch(() => 0);
+          },
+          { timeout: 40_000, interval: 300 },
+        )
+        .toBe(sent);
+      expect(await countOf(settings, "distinct message_id")).toBe(sent);
+    });
+  },
+);
