@@ -2,7 +2,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -34,6 +34,7 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)(
       await run(process.execPath, [join(ROOT, "scripts/binary/main.mjs"), "--out", executable], {
         cwd: ROOT,
       });
+      await symlink(join(ROOT, "node_modules"), join(folder, "empty/node_modules"));
       chmodSync(join(folder, "bin"), 0o555);
       dev = await startDev(executable, join(folder, "empty"));
     }, 240_000);
@@ -108,12 +109,14 @@ export default { audiences: [{ name, condition: { kind: "trait", trait: "plan", 
       expect(`${found}${stderr}`).toMatch(/"42"|"not_found"/);
     });
 
-    it("sends email", async () => {
+    it("sends email by a package in the folder where it starts", async () => {
       await using server = await smtpServer();
-      const host = ["--host", "127.0.0.1", "--port", String(server.port), "--security", "none"];
-      const mail = ["--from", "sluice@example.com", "--to", "ops@example.com"];
-      await sluice("notifications", "email", ...host, ...mail);
-      await sluice("notifications", "test");
+      const settings = {
+        ...{ host: "127.0.0.1", port: server.port, security: "none" },
+        ...{ from: "sluice@example.com", to: ["ops@example.com"] },
+      };
+      await sluice("destinations", "create", "--type", "email", "--settings", JSON.stringify(settings));
+      await sluice("destinations", "test", "Email");
       expect(server.mails[0]).toMatchObject({ to: ["<ops@example.com>"] });
     });
 
@@ -132,7 +135,10 @@ export default { audiences: [{ name, condition: { kind: "trait", trait: "plan", 
 );
 
 /** No program is found, so the executable cannot use a Node.js of the machine. */
-const environment = (folder: string) => ({ PATH: "/nowhere", HOME: folder, NO_COLOR: "1" });
+const environment = (folder: string) => ({
+  ...{ PATH: "/nowhere", HOME: folder, NO_COLOR: "1" },
+  SLUICE_DESTINATIONS: "@sluice/destination-email",
+});
 
 interface Dev {
   readonly url: string;

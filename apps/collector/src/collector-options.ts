@@ -74,7 +74,7 @@ export interface CollectorOptions {
   readonly deliveryPolicy?: Partial<DeliveryPolicy>;
   /** The folder of the built dashboard. Default: the one that is part of the package, if it was built. */
   readonly dashboardDirectory?: string;
-  /** The free space of the data folder's disk, for notifications. Default: as the operating system says. */
+  /** The free space of the data folder's disk, for incidents. Default: as the operating system says. */
   readonly readDisk?: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number }>;
   /** Resolves the host names of webhooks. Default: the resolver of the operating system. */
   readonly resolve?: ResolveHost;
@@ -84,7 +84,7 @@ export interface CollectorOptions {
   readonly startServer?: StartServer;
   /** Where profiles are kept if `store` is given. Default: in memory. */
   readonly profiles?: ProfileStore;
-  /** The clock of the stages that only watch the others: charts, the event catalog, notifications. Default: `clock`. */
+  /** The clock of the stages that only watch the others: charts, the event catalog, incidents. Default: `clock`. */
   readonly watchClock?: Clock;
   /**
    * How long after it listens it starts to build profiles, if no audience or computed trait is defined. So the first requests need not

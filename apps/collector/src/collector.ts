@@ -16,21 +16,20 @@ import { backupEndpoint } from "./admin/backups/backup-endpoint.js";
 import { clusterEndpoints } from "./admin/collector/cluster-endpoints.js";
 import { countersEndpoint } from "./admin/collector/counters-endpoint.js";
 import { guardMetrics } from "./admin/collector/guard-metrics.js";
-import { problemsEndpoint } from "./admin/collector/problems-endpoint.js";
+import { problemEndpoints } from "./admin/collector/problems-endpoint.js";
 import { filesInFolder, findDashboard } from "./admin/dashboard/dashboard-files.js";
 import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
 import { definitionEndpoints } from "./admin/definitions/definition-endpoints.js";
 import { deletionEndpoints } from "./admin/deletions/deletion-endpoints.js";
 import { listGroups } from "./admin/deliveries/list-groups.js";
 import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
-import { notificationEndpoints } from "./admin/notifications/notification-endpoints.js";
 import { operationEndpoints } from "./admin/operations/operation-endpoints.js";
 import { adminRoutes } from "./admin/routes.js";
 import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { startDelivery } from "./delivery/start-delivery.js";
-import { BUILT_IN_TYPES, type Catalog, createCatalog } from "./destinations/catalog.js";
+import { BUILT_IN_TYPES, type Catalog, type CatalogDeps, createCatalog } from "./destinations/catalog.js";
 import { loadPackages } from "./destinations/defined/load-packages.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
 import type { DestinationDocument } from "./documents/documents.js";
@@ -46,13 +45,12 @@ import { type ListenersOptions, startListeners } from "./http/listeners.js";
 import { checkHosts, isLoopback } from "./http/routing/host-check.js";
 import type { Route } from "./http/routing/route.js";
 import { checkPort, startServer } from "./http/server.js";
+import { diskSpace, lowBelowBytes } from "./incidents/disk-low.js";
+import { type Incidents, startIncidents } from "./incidents/start-incidents.js";
 import { type IngestRoutesOptions, ingestRoutes } from "./ingest/routes.js";
 import { rateOf } from "./ingest/sources/rate-limit.js";
 import { openSourceDirectory, type SourceDirectory } from "./ingest/sources/source-directory.js";
 import { type WrongKeys, wrongKeys } from "./ingest/wrong-keys.js";
-import type { ChannelDeps } from "./notifications/channels/webhook-channel.js";
-import { lowBelowBytes } from "./notifications/incidents/disk-low.js";
-import { diskSpace, type Notifications, startNotifications } from "./notifications/start-notifications.js";
 import { startOperations } from "./operations/start-operations.js";
 import { makeDataFolder, makeOwnerOnly, refuseClusterFolder } from "./process/data-folder.js";
 import { defined } from "./process/defined.js";
@@ -155,10 +153,10 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   const { events, onPlanRefusal } = await startEvents(watching, stages, store, sources);
   const counting = await startCounting(watching, stages, store, processing.audiences);
   const { counters } = counting;
-  const notifications = keep(
-    await startNotifications({
+  const incidents = keep(
+    await startIncidents({
       ...{ ...processing, ...watching, store, counters },
-      logger: shared.logger.with({ component: "notifications" }),
+      logger: shared.logger.with({ component: "incidents" }),
     }),
     (it, leftMs) => it.close(leftMs),
   );
@@ -169,7 +167,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       logger: shared.logger.with({ component: "http" }),
       ...defined({ limits: options.httpLimits }),
       ...routesByAddress(options, {
-        ...{ ...shared, ...processing, ...counting, store, tokens, sources, events, notifications, limits },
+        ...{ ...shared, ...processing, ...counting, store, tokens, sources, events, incidents, limits },
         backups: startBackups({
           ...{ ...shared, ...processing, store, version: VERSION, dataDirectory: options.dataDirectory },
           isKeyInEnvironment: (options.secretKey ?? "") !== "",
@@ -346,7 +344,6 @@ async function openKey(
     file: join(dataDirectory, "secret.key"),
     sealedFor: async () =>
       (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))
-        .concat(await store.config.list(DOCUMENT_KINDS.notificationSettings))
         .filter(({ value }) => hasSealed(value))
         .map(({ id }) => id),
   });
@@ -383,8 +380,8 @@ interface ProcessingParts {
   readonly isListening: Promise<void>;
 }
 
-/** What sends requests and emails: the rules for their targets, and what seals their secrets. */
-function sendingParts(options: CollectorOptions, clock: Clock, key: Uint8Array): ChannelDeps {
+/** What destinations send with: the rules for their targets, and what seals their secrets. */
+function sendingParts(options: CollectorOptions, clock: Clock, key: Uint8Array): CatalogSending {
   return {
     clock,
     secrets: secretBox(key),
@@ -452,10 +449,14 @@ async function startProcessing(parts: ProcessingParts) {
   return { ...sending, catalog, suppressions, delivery, audiences, deletions, operations };
 }
 
+type CatalogSending = Required<
+  Pick<CatalogDeps, "clock" | "secrets" | "egress" | "resolve" | "openEndpoint">
+>;
+
 /** The built-in destination types and those from outside. */
 async function openCatalog(
   { dataDirectory, destinations = [] }: CollectorOptions,
-  sending: ChannelDeps,
+  sending: CatalogSending,
   logger: Logger,
 ): Promise<Catalog> {
   const named = destinations.filter((one) => typeof one === "string");
@@ -519,7 +520,7 @@ type RouteParts = Shared &
     readonly sources: SourceDirectory;
     readonly events: EventCatalog;
     readonly onPlanRefusal: NonNullable<IngestRoutesOptions["onPlanRefusal"]>;
-    readonly notifications: Notifications;
+    readonly incidents: Incidents;
     readonly backups: Backups;
     readonly limits: LimitsView;
   };
@@ -557,7 +558,7 @@ type RoutesByAddress = Pick<ListenersOptions, "public" | "admin">;
 
 /** What operators use: metrics, control API, dashboard. */
 function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
-  const { logger, metrics, audiences, deletions, suppressions, notifications, tokens, clock } = parts;
+  const { logger, metrics, audiences, deletions, suppressions, tokens, clock } = parts;
   const { dashboardDirectory } = options;
   const dashboard = dashboardDirectory === undefined ? findDashboard() : filesInFolder(dashboardDirectory);
   return [
@@ -571,8 +572,7 @@ function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
       version: VERSION,
       endpoints: [
         countersEndpoint(parts),
-        problemsEndpoint(parts),
-        ...notificationEndpoints(notifications),
+        ...problemEndpoints(parts),
         ...definitionEndpoints(audiences),
         ...deletionEndpoints(deletions, suppressions),
         ...operationEndpoints(parts.operations),

@@ -3,7 +3,6 @@ import type {
   AudienceInput,
   AudiencePatch,
   AudienceSizesView,
-  ChannelName,
   ComputedTraitDefinition,
   ComputedTraitInput,
   ComputedTraitPatch,
@@ -13,7 +12,6 @@ import type {
   DestinationInput,
   DestinationPatch,
   DestinationRatesView,
-  NotificationSettingsPatch,
   OperationCount,
   OperationInput,
   OperationView,
@@ -154,14 +152,8 @@ export function adminClient(options: AdminClientOptions) {
       why: (id: string, userId: string) =>
         call("GET /computed-traits/:id/why", { params: { id }, query: { userId } }),
     },
-    notifications: {
-      list: (page: PageOptions = {}) => call("GET /notifications", { query: page }),
-      incidents: (page: PageOptions = {}) => call("GET /notifications/incidents", { query: page }),
-      settings: () => call("GET /notifications/settings", {}),
-      configure: (body: NotificationSettingsPatch) => call("PATCH /notifications/settings", { body }),
-      /** Sends a test over one channel, or all, and resolves with what happened. */
-      test: (channel?: ChannelName) =>
-        call("POST /notifications/test", { body: channel === undefined ? {} : { channel } }),
+    incidents: {
+      list: (page: PageOptions = {}) => call("GET /incidents", { query: page }),
     },
     profiles: {
       get: (userId: string) => call("GET /profiles/:userId", { params: { userId } }),

@@ -46,7 +46,7 @@ export const COMMANDS: readonly CommandMaker[] = [
   group("traits"),
   group("profiles"),
   group("deletions"),
-  group("notifications"),
+  group("incidents"),
   group("tokens"),
   single("audit"),
   apiCommand,

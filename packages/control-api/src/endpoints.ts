@@ -9,7 +9,6 @@ import { deletionEndpoints } from "./resources/deletions.js";
 import { deliveryEndpoints } from "./resources/deliveries.js";
 import { destinationEndpoints } from "./resources/destinations.js";
 import { liveEndpoints, messageEndpoints } from "./resources/messages.js";
-import { notificationEndpoints } from "./resources/notifications.js";
 import { operationEndpoints } from "./resources/operations.js";
 import { sourceEndpoints } from "./resources/sources.js";
 import type { Shape } from "./shape.js";
@@ -27,7 +26,6 @@ export const ENDPOINTS = {
   ...clusterEndpoints,
   ...healthEndpoints,
   ...counterEndpoints,
-  ...notificationEndpoints,
   ...audienceEndpoints,
   ...computedTraitEndpoints,
   ...profileEndpoints,

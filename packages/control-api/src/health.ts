@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "./endpoint.js";
+import { ListQuery, listOf } from "./list.js";
 import { DiskView, StorageView } from "./resources/collector.js";
-import { IncidentView } from "./resources/notifications.js";
 import { described, oneOf, type Shape } from "./shape.js";
 
 export const DestinationHealthView = oneOf(
@@ -91,6 +91,31 @@ export const CollectorHealthView = Type.Object({
 });
 export type CollectorHealthView = Shape<typeof CollectorHealthView>;
 
+export const IncidentKind = oneOf(
+  ["destination_failing", "url_disabled", "retention_held_back", "disk_low", "rejections_rising"],
+  {
+    description:
+      "`destination_failing`: longer than its `notifyAfterMs`. `url_disabled`: a URL answered 410 Gone. `retention_held_back`: messages beyond the retention limits are kept because a destination has not read them. `disk_low`: the data folder's disk is nearly full. `rejections_rising`: many more messages than usual are rejected",
+  },
+);
+export type IncidentKind = Shape<typeof IncidentKind>;
+
+export const IncidentView = Type.Object({
+  id: Type.String({ description: "The same each time the same thing fails" }),
+  kind: IncidentKind,
+  state: oneOf(["open", "resolved"]),
+  title: Type.String(),
+  detail: Type.String({ description: "What happened, and what to do" }),
+  destinationId: Type.Optional(Type.String()),
+  since: Type.String({ description: "When it began" }),
+  openedAt: Type.String({ description: "When the collector noticed" }),
+  resolvedAt: Type.Optional(Type.String()),
+  messageId: Type.Optional(
+    Type.String({ description: "The last message of the source `sluice` that says that it is open" }),
+  ),
+});
+export type IncidentView = Shape<typeof IncidentView>;
+
 export const ProblemsView = Type.Object({
   storage: StorageView,
   disk: Type.Optional(
@@ -150,6 +175,14 @@ export const healthEndpoints = {
       "Get what is wrong now: storage, disk, refused requests, unknown write keys, refused joins of ids, and open incidents",
     access: "read",
     answer: { status: 200, description: "The problems", schema: ProblemsView },
+  },
+  "GET /incidents": {
+    name: "incidents.list",
+    summary: "List incidents, open ones first; resolved ones are kept for 7 days",
+    access: "read",
+    query: ListQuery,
+    answer: { status: 200, description: "A page of incidents", schema: listOf(IncidentView) },
+    commands: [{ name: "incidents list", columns: "state since title detail" }],
   },
   "GET /health": {
     name: "collector.health",

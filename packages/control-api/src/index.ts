@@ -13,11 +13,12 @@ export type {
   DestinationHealthView,
   DestinationStatusView,
   HealthSummaryView,
+  IncidentKind,
+  IncidentView,
   ProblemsView,
   UrlHealthView,
 } from "./health.js";
 export { HEALTH_WORDS, type HealthLevel, type HealthWords } from "./health-words.js";
-export { INCIDENT_KINDS } from "./incident-kinds.js";
 export { DEFAULT_LIMIT, type ListAnswer } from "./list.js";
 export type {
   AudienceEngineView,
@@ -104,17 +105,6 @@ export type {
   StoredMessageView,
   WaitStateView,
 } from "./resources/messages.js";
-export type {
-  ChannelDeliveryView,
-  ChannelName,
-  ChannelTestView,
-  IncidentKind,
-  IncidentView,
-  NotificationSettingsPatch,
-  NotificationSettingsView,
-  NotificationTestView,
-  NotificationView,
-} from "./resources/notifications.js";
 export type {
   OperationCount,
   OperationFilter,

@@ -13,7 +13,10 @@ const MAX_TEXT = 100_000;
 
 /** The email of a message. Texts come from whoever sent it, so none may begin a new line of the header. */
 export function emailOf({ id, payload }: OutgoingMessage): Email {
-  const { title, text } = (payload.properties ?? {}) as { readonly title?: unknown; readonly text?: unknown };
+  const { title, text = payload.text } = (payload.properties ?? {}) as {
+    readonly title?: unknown;
+    readonly text?: unknown;
+  };
   const what = [title, payload.event, payload.name, payload.type].find(
     (one) => typeof one === "string" && one.trim() !== "",
   );

@@ -83,6 +83,23 @@ it("sends a message as plain text, without headers that its texts try to add", a
   expect(body).toContain("All is well.");
 });
 
+it("sends what the collector says of an incident", async () => {
+  const smtp = await server();
+  const collector = await startTestCollector({
+    destinations: [email],
+    allowTargets: ["127.0.0.0/8"],
+    readDisk: async () => ({ freeBytes: 1, totalBytes: 1_000_000 }),
+  });
+  onTestFinished(() => collector.close());
+  const settings = { ...EMAIL, port: smtp.port, security: "none" };
+  await collector.api("POST", "/destinations", { type: "email", sourceIds: ["sluice"], settings });
+  const arrived = smtp.next();
+  await collector.advance(30_000);
+  const { data } = await arrived;
+  expect(data).toMatch(/^Subject: \[Sluice\] The disk is nearly full\r$/m);
+  expect(data.split("\r\n\r\n").slice(1).join("\n")).toMatch(/^The disk is nearly full\n.*Since: /s);
+});
+
 it.each(["tls", "starttls"] as const)("logs in over %s", async (security) => {
   const smtp = await server({ security, login: LOGIN });
   const collector = await collectorWith();

@@ -7,7 +7,7 @@ import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
 import type { PlanOf } from "../documents/source-plan.js";
 import type { EventCatalog } from "../events/event-catalog.js";
-import type { DiskSpace } from "../notifications/incidents/disk-low.js";
+import type { DiskSpace } from "../incidents/disk-low.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
 import type { ClusterControl } from "./collector/cluster-control.js";

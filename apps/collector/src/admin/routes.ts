@@ -14,7 +14,7 @@ import { openApiDocument } from "./openapi/openapi.js";
 export const API_PREFIX = "/api/v1";
 
 export interface AdminRoutesOptions extends Omit<AdminContext, "recent" | "streams"> {
-  /** Further endpoints: those of audiences, computed traits, profiles, deletions, rates and notifications. */
+  /** Further endpoints: those of audiences, computed traits, profiles, deletions, rates and incidents. */
   readonly endpoints?: readonly Endpoint[];
 }
 

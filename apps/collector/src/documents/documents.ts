@@ -60,7 +60,7 @@ export interface DestinationDocument {
   readonly filters: readonly FilterRuleView[];
   /** How long a failed message is retried, from its first attempt, in milliseconds. Default: 14_400_000 (4 h). */
   readonly retryForMs?: number;
-  /** How long it may fail before a notification is sent, in milliseconds. Default: 900_000 (15 min). */
+  /** How long it may fail before that is an incident, in milliseconds. Default: 900_000 (15 min). */
   readonly notifyAfterMs?: number;
   /** Settings as returned by the type's `parseSettings`, with secrets sealed. */
   readonly settings: unknown;

@@ -8,7 +8,10 @@ import { AttemptView, DeliveryStateView } from "./messages.js";
 import { SourceKindView } from "./sources.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
-const SourceIds = Type.Array(Type.String(), { maxItems: 1_000 });
+const SourceIds = Type.Array(Type.String(), {
+  maxItems: 1_000,
+  description: "`sluice` is the built-in source of incidents",
+});
 const Settings = Type.Record(Type.String(), Type.Unknown(), {
   description: "See `settingsSchema` of the type in the catalog",
 });
@@ -79,7 +82,7 @@ const NotifyAfterMs = Type.Integer({
   minimum: NOTIFY_AFTER.minMs,
   maximum: NOTIFY_AFTER.maxMs,
   description:
-    "How long it may fail before a notification is sent, 1 minute to 7 days. Default: 900000 (15 min)",
+    "How long it may fail before that is an incident, 1 minute to 7 days. Default: 900000 (15 min)",
 });
 
 const RetryForMs = Type.Integer({ minimum: RETRY_WINDOW.minMs, maximum: RETRY_WINDOW.maxMs });
@@ -113,7 +116,7 @@ export const DestinationView = Type.Object({
     description: "How long a failed message is retried, in milliseconds since its first attempt",
   }),
   retrySchedule: RetryScheduleView,
-  notifyAfterMs: Type.Integer({ description: "How long it may fail before a notification is sent" }),
+  notifyAfterMs: Type.Integer({ description: "How long it may fail before that is an incident" }),
   version: Type.Integer(),
 });
 export type DestinationView = Shape<typeof DestinationView>;
@@ -123,7 +126,9 @@ export const DestinationInput = closed({
   name: Type.Optional(
     described(Name, "Default: the catalog's name, with a number if another destination has it"),
   ),
-  sourceIds: Type.Optional(described(SourceIds, "Default: none")),
+  sourceIds: Type.Optional(
+    described(SourceIds, "Default: none. `sluice` is the built-in source of incidents"),
+  ),
   settings: Type.Optional(Settings),
   enabled: Type.Optional(Type.Boolean({ description: "Default: true" })),
   filters: Type.Optional(Filters),

@@ -10,6 +10,4 @@ export const DOCUMENT_KINDS = {
   sourcePlan: "source_plan",
   eventCatalog: "event_catalog",
   incident: "incident",
-  notification: "notification",
-  notificationSettings: "notification_settings",
 } as const;

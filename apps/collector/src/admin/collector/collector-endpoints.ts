@@ -3,7 +3,7 @@ import { DOCUMENT_KINDS, type Store } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
-import { type DiskSpace, lowBelowBytes } from "../../notifications/incidents/disk-low.js";
+import { type DiskSpace, lowBelowBytes } from "../../incidents/disk-low.js";
 import { auditLog } from "../audit/audit-log.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskFor } from "../masking/mask-for.js";

@@ -2,35 +2,35 @@ import type { Audiences } from "@sluice/audiences";
 import { formatTime } from "@sluice/protocol";
 import { ERRORS, type ErrorCode } from "../../errors.js";
 import type { Counters, LastHour } from "../../history/counters.js";
+import { isDiskLow } from "../../incidents/disk-low.js";
+import type { Incidents } from "../../incidents/start-incidents.js";
 import type { WrongKey, WrongKeys } from "../../ingest/wrong-keys.js";
-import { isDiskLow } from "../../notifications/incidents/disk-low.js";
-import type { Notifications } from "../../notifications/start-notifications.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskUrls } from "../masking/mask-urls.js";
+import { pageOfDocuments } from "../paging/page-documents.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { diskView, storageView } from "./collector-endpoints.js";
 
 export interface ProblemSources {
   readonly counters: Pick<Counters, "lastHour">;
   readonly wrongKeys: Pick<WrongKeys, "read">;
-  readonly notifications: Pick<Notifications, "incidents">;
+  readonly incidents: Pick<Incidents, "list">;
   readonly audiences: Pick<Audiences, "refusedJoinsBySource">;
 }
 
 /** What is wrong with the collector now, in one answer for all who show it. */
-export function problemsEndpoint({
+export function problemEndpoints({
   counters,
   wrongKeys,
-  notifications,
+  incidents: known,
   audiences,
-}: ProblemSources): Endpoint {
-  return endpoint("GET /problems", async ({ token }, { store, readDisk }) => {
-    const [{ overMs, refused }, disk, all] = await Promise.all([
+}: ProblemSources): readonly Endpoint[] {
+  const problems = endpoint("GET /problems", async ({ token }, { store, readDisk }) => {
+    const [{ overMs, refused }, disk] = await Promise.all([
       counters.lastHour(),
       readDisk().catch(() => undefined),
-      notifications.incidents(),
     ]);
-    const incidents = all.filter(({ state }) => state === "open");
+    const incidents = known.list().filter(({ state }) => state === "open");
     const wasLow = incidents.some(({ kind }) => kind === "disk_low");
     const body = withoutUndefined({
       storage: storageView(store),
@@ -46,6 +46,10 @@ export function problemsEndpoint({
     });
     return { status: 200, body: maskUrls(token, body) };
   });
+  const incidents = endpoint("GET /incidents", async ({ query, token }) => {
+    return { status: 200, body: maskUrls(token, pageOfDocuments(known.list(), query)) };
+  });
+  return [problems, incidents];
 }
 
 function refusedView({ code, counts: { requests }, lastMs }: LastHour["refused"][number]) {

@@ -36,7 +36,7 @@ export interface NewDestination {
   readonly filters?: unknown;
   /** How long a failed message is retried, in milliseconds. Default: 14_400_000 (4 h). */
   readonly retryForMs?: number;
-  /** How long it may fail before a notification is sent, in milliseconds. Default: 900_000 (15 min). */
+  /** How long it may fail before that is an incident, in milliseconds. Default: 900_000 (15 min). */
   readonly notifyAfterMs?: number;
 }
 

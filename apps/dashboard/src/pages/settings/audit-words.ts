@@ -18,8 +18,6 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "destinations.delete": "Deleted destination",
   "destinations.patch": "Changed destination",
   "destinations.test": "Sent a test to",
-  "notifications.configure": "Changed notifications",
-  "notifications.test": "Sent a test notification",
   "operations.cancel": "Cancelled operation",
   "operations.create": "Started operation",
   "replays.create": "Started replay",

@@ -15,7 +15,7 @@ import { Confirm } from "../../ui/layout/confirm.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { duration } from "../../words/numbers.js";
 import { AuditCard } from "./audit-card.js";
-import { NotificationsCard } from "./notifications/notifications-card.js";
+import { IncidentsCard } from "./incidents-card.js";
 import { TokensCard } from "./tokens-card.js";
 
 export function SettingsPage() {
@@ -31,7 +31,7 @@ export function SettingsPage() {
     >
       <CollectorCard />
       <TokensCard />
-      <NotificationsCard />
+      <IncidentsCard />
       <AuditCard />
       <ResetCard />
     </Page>

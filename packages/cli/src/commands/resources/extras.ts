@@ -1,11 +1,5 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type {
-  DestinationView,
-  EventView,
-  NotificationTestView,
-  TestSendView,
-  WhyView,
-} from "@sluice/control-api";
+import type { DestinationView, EventView, TestSendView, WhyView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { collect } from "../../connection/collect.js";
@@ -67,13 +61,6 @@ export const EXTRAS: { readonly [command: string]: Extra } = {
       const { state, reason } = answer as TestSendView;
       if (state !== "delivered")
         throw new CommandFailure("partly", `The test message was not delivered: ${reason}`);
-    },
-  },
-  "notifications test": {
-    check(answer) {
-      const { items } = answer as NotificationTestView;
-      if (items.some(({ state }) => state === "failed"))
-        throw new CommandFailure("partly", "The test notification was not sent over every channel");
     },
   },
   "audiences why": {

@@ -95,11 +95,13 @@ const GROUPS = {
       ["The receipt", "sluice deletions get del_4kZ"],
     ],
   },
-  notifications: {
-    summary: "get told by webhook or email when something is wrong",
+  incidents: {
+    summary: "show what is wrong, and what was",
     examples: [
-      ["Post to a webhook", "sluice notifications webhook https://alerts.example.com/sluice --secret …"],
-      ["Check that it arrives", "sluice notifications test"],
+      [
+        "Post incidents to a webhook",
+        "sluice destinations create --source sluice --webhook https://alerts.example.com/sluice",
+      ],
     ],
   },
   tokens: {

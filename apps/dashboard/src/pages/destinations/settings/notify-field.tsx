@@ -27,8 +27,8 @@ export function NotifyField({
       </div>
       {error === undefined ? (
         <p className="field-hint">
-          1 minute to 7 days. <Link href={addresses.settings()}>Settings</Link> has the webhook and the email
-          address that notifications go to.
+          1 minute to 7 days. <Link href={addresses.settings()}>Settings</Link> shows the destinations that
+          are notified.
         </p>
       ) : (
         <p className="field-error" role="alert">

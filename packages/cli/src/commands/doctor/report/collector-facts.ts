@@ -58,7 +58,7 @@ async function countsPart(client: AdminClient) {
     audiences: await countAll((cursor) => client.audiences.list({ cursor })),
     computedTraits: await countAll((cursor) => client.computedTraits.list({ cursor })),
     operations: await countAll((cursor) => client.operations.list({ cursor })),
-    openIncidents: await countAll((cursor) => client.notifications.incidents({ cursor })),
+    openIncidents: await countAll((cursor) => client.incidents.list({ cursor })),
   };
 }
 

@@ -1,6 +1,14 @@
+import { statfs } from "node:fs/promises";
+
 export interface DiskSpace {
   readonly freeBytes: number;
   readonly totalBytes: number;
+}
+
+/** The space of the disk that a folder is on, as far as an ordinary user may use it. */
+export async function diskSpace(folder: string): Promise<DiskSpace> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
 const GB = 1_024 ** 3;

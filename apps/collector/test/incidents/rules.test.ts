@@ -1,17 +1,12 @@
-import type { ChannelName } from "@sluice/control-api";
-import { openMemoryStore } from "@sluice/event-log";
-import { manualClock } from "@sluice/resilience/testing";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Channel } from "../../src/notifications/channels/channel.js";
-import { isDiskLow } from "../../src/notifications/incidents/disk-low.js";
-import type { Condition, Incident } from "../../src/notifications/incidents/incident.js";
-import { failingSince, type Observed, observe } from "../../src/notifications/incidents/observe.js";
-import { areRejectionsRising } from "../../src/notifications/incidents/rejections-rising.js";
-import { type StepRules, stepIncidents } from "../../src/notifications/incidents/step-incidents.js";
-import { noticeText } from "../../src/notifications/notice-text.js";
-import { afterAttempt, GIVE_UP_AFTER_MS, isDue } from "../../src/notifications/outbox/notification.js";
-import { sendDue } from "../../src/notifications/outbox/outbox.js";
-import { createMetrics } from "../../src/process/telemetry/metrics.js";
+import { isDiskLow } from "../../src/incidents/disk-low.js";
+import type { Condition, Incident } from "../../src/incidents/incident.js";
+import { INCIDENT_EVENTS, incidentMessage } from "../../src/incidents/incident-message.js";
+import { failingSince, type Observed, observe } from "../../src/incidents/observe.js";
+import { areRejectionsRising } from "../../src/incidents/rejections-rising.js";
+import { stepIncidents } from "../../src/incidents/step-incidents.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -86,36 +81,6 @@ describe("a destination that fails while the wall clock is set back", () => {
   });
 });
 
-describe("sendDue", () => {
-  it("asks a channel that fails once, however many notifications wait", async () => {
-    const clock = manualClock();
-    const { config } = openMemoryStore({ clock });
-    const pending = { state: "pending", attempts: 0, nextAttemptAtMs: 0 } as const;
-    const both = { webhook: pending, email: pending };
-    for (const id of ["ntf_1", "ntf_2", "ntf_3"])
-      await config.put<object>("notification", id, { atMs: 0, event: "opened", title: id, channels: both });
-    const asked: string[] = [];
-    const channel = (name: "webhook" | "email", kind: "sent" | "failed") =>
-      [
-        name,
-        {
-          name,
-          send: async ({ id }: { readonly id: string }) => {
-            asked.push(`${name} ${id}`);
-            return { kind, detail: "", latencyMs: 0 };
-          },
-        },
-      ] as const;
-    const channels = new Map<ChannelName, Channel>([channel("webhook", "sent"), channel("email", "failed")]);
-    const attempts = createMetrics().counter("sluice_test_total", "Test", ["channel", "result"]);
-    const deps = { config, clock, channels: () => channels, attempts, onFailed: () => {} };
-    await sendDue(deps, () => false);
-    expect(asked).toEqual(["webhook ntf_1", "email ntf_1", "webhook ntf_2", "webhook ntf_3"]);
-    await sendDue(deps, () => true);
-    expect(asked).toHaveLength(4);
-  });
-});
-
 describe("isDiskLow", () => {
   it.each([
     ["5 % of 100 GB", 4.9 * GB, 100 * GB, false, true],
@@ -132,15 +97,17 @@ describe("isDiskLow", () => {
 
 describe("stepIncidents", () => {
   const DISK: Condition = { key: "disk_low", kind: "disk_low", title: "Disk", detail: "low", sinceMs: 0 };
-  const RULES: StepRules = { minIntervalMs: HOUR, notifies: () => true, ending: () => "It is over." };
+  const over = () => "It is over.";
 
-  /** The events of a history: whether the disk was low at each time. */
-  const history = (observations: readonly (readonly [atMs: number, isLow: boolean])[], rules = RULES) => {
+  /** The messages of a history: whether the disk was low at each time. */
+  const history = (observations: readonly (readonly [atMs: number, isLow: boolean])[]) => {
     const incidents = new Map<string, Incident>();
     return observations.flatMap(([atMs, isLow]) => {
-      const { changed, notices } = stepIncidents(incidents, isLow ? [DISK] : [], atMs, rules);
-      for (const [id, incident] of changed) incidents.set(id, incident);
-      return notices.map(({ event }) => `${event} at ${atMs / MINUTE}`);
+      const changed = stepIncidents(incidents, isLow ? [DISK] : [], atMs, over);
+      return [...changed].flatMap(([id, { unsent, ...incident }]) => {
+        incidents.set(id, incident);
+        return unsent === undefined ? [] : [`${unsent} at ${atMs / MINUTE}`];
+      });
     });
   };
 
@@ -203,92 +170,62 @@ describe("stepIncidents", () => {
     expect(history(observations)).toEqual(expected);
   });
 
-  it("says nothing while nothing is set up, and at once when it is", () => {
-    const incidents = new Map<string, Incident>();
-    const quiet = stepIncidents(incidents, [DISK], 0, { ...RULES, notifies: () => false });
-    expect(quiet.notices).toEqual([]);
-    expect(stepIncidents(quiet.changed, [DISK], MINUTE, RULES).notices).toMatchObject([{ event: "opened" }]);
-  });
-
   it("keeps an incident open while nobody can tell", () => {
-    const { changed } = stepIncidents(new Map(), [DISK], 0, RULES);
-    const after = stepIncidents(changed, [], MINUTE, { ...RULES, ending: () => undefined });
-    expect([...after.changed, ...after.notices]).toEqual([]);
+    const open = stepIncidents(new Map(), [DISK], 0, over);
+    expect(stepIncidents(open, [], MINUTE, () => undefined).size).toBe(0);
   });
 
   it("changes nothing while nothing changes, so that nothing is stored at each check", () => {
-    const { changed } = stepIncidents(new Map(), [DISK], 0, RULES);
-    expect(stepIncidents(changed, [{ ...DISK, detail: "lower" }], MINUTE, RULES).changed.size).toBe(0);
+    const open = stepIncidents(new Map(), [DISK], 0, over);
+    expect(stepIncidents(open, [{ ...DISK, detail: "lower" }], MINUTE, over).size).toBe(0);
   });
 });
 
-describe("afterAttempt", () => {
-  const pending = { state: "pending", attempts: 0, nextAttemptAtMs: 0 } as const;
-  const at = (nowMs: number) => ({ createdAtMs: 0, nowMs, random: 0.5 });
-  const failed = { kind: "failed", detail: "no route" } as const;
-
-  it.each([
-    [
-      "sent",
-      pending,
-      { kind: "sent", detail: "250 ok" } as const,
-      5,
-      { state: "sent", attempts: 1, atMs: 5, detail: "250 ok" },
-    ],
-    [
-      "the first failure",
-      pending,
-      failed,
-      0,
-      { state: "pending", attempts: 1, nextAttemptAtMs: 22_500, lastError: "no route" },
-    ],
-    [
-      "a later one: half an hour at most",
-      { ...pending, attempts: 20 },
-      failed,
-      HOUR,
-      { state: "pending", attempts: 21, nextAttemptAtMs: HOUR + 22.5 * MINUTE, lastError: "no route" },
-    ],
-    [
-      "the last one",
-      { ...pending, attempts: 50 },
-      failed,
-      GIVE_UP_AFTER_MS,
-      { state: "failed", attempts: 51, atMs: GIVE_UP_AFTER_MS, lastError: "no route" },
-    ],
-  ] as const)("%s", (_name, before, result, nowMs, expected) => {
-    expect(afterAttempt(before, result, at(nowMs))).toEqual(expected);
-  });
-
-  it("does not wait for a due time that a clock set back has moved far away", () => {
-    const state = { ...pending, nextAttemptAtMs: 10 * HOUR };
-    expect([isDue(state, 9.9 * HOUR), isDue(state, 10 * HOUR), isDue(state, HOUR)]).toEqual([
-      false,
-      true,
-      true,
-    ]);
-  });
-});
-
-describe("noticeText", () => {
+describe("incidentMessage", () => {
   const incident = (title: string): Incident => ({
     kind: "disk_low",
     title,
     detail: "one\r\ntwo",
     sinceMs: 0,
     state: "open",
-    openedAtMs: 0,
+    openedAtMs: 5,
     isNotified: true,
+    notifiedAtMs: 7,
   });
+
   it.each([
     ["line breaks", "a\r\nBcc: evil@example.com", "a Bcc: evil@example.com"],
     ["marks that reverse text", "a\u202Eb\u2028c\u0000d", "a b c d"],
     ["long names", "x".repeat(300), `${"x".repeat(149)}…`],
   ])("keeps the title on one line: %s", (_name, title, expected) => {
-    const notice = { event: "opened", incidentId: "disk_low", incident: incident(title) } as const;
-    expect(noticeText(notice)).toEqual({
-      title: expected,
+    expect(incidentMessage("disk_low", "opened", incident(title))).toEqual({
+      type: "track",
+      messageId: "disk_low-opened-7",
+      anonymousId: "disk_low",
+      event: "Disk Low",
+      timestamp: "1970-01-01T00:00:00.007Z",
+      properties: {
+        incident_id: "disk_low",
+        kind: "disk_low",
+        title: expected,
+        detail: "one two",
+        since: "1970-01-01T00:00:00.000Z",
+      },
       text: `${expected}\n\none two\n\nSince: 1970-01-01T00:00:00.000Z\n`,
     });
+  });
+
+  it("has an id that fits, whatever the incident", () => {
+    const id = `url_disabled:dst_${"f".repeat(32)}:${"f".repeat(16)}`;
+    const resolved = { ...incident("A"), resolvedAtMs: Date.UTC(2100, 0) };
+    expect(JSON.stringify(incidentMessage(id, "resolved", resolved))).toMatch(/"messageId":"[^"]{1,99}"/);
+  });
+
+  it("has the events that the guide lists", () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../../../docs/guide/notifications.md"), "utf8");
+    const rows = [...guide.matchAll(/^\| `(\w+)` \| `([^`]+)` \|.*\| `([^`]+)` \|/gm)];
+    expect(rows.map(([, kind, opened, resolved]) => [kind, { opened, resolved }])).toEqual(
+      Object.entries(INCIDENT_EVENTS),
+    );
   });
 });

@@ -1,4 +1,4 @@
-import type { DestinationStatus } from "../../delivery/delivery-stage.js";
+import type { DestinationStatus } from "../delivery/delivery-stage.js";
 import type { Incident } from "./incident.js";
 import type { Observed } from "./observe.js";
 
