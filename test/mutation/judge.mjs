@@ -33,8 +33,9 @@ export function judge(mutants, explained, files) {
   };
 }
 
-function isSame(a, b) {
-  return a.file === b.file && a.was === b.was && a.becomes === b.becomes;
+/** An explanation without `becomes` is for every change of its text. */
+function isSame(known, { file, was, becomes }) {
+  return known.file === file && known.was === was && (known.becomes ?? becomes) === becomes;
 }
 
 /** The counts of a module. Mutants that cannot run at all are left out. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { changeOf, judge, scoreOf } from "./judge.mjs";
-import { MODULES } from "./modules.mjs";
+import { MODULES, NOT_BRANCHES } from "./modules.mjs";
 import {
   differenceFrom,
   rowOf,
@@ -15,8 +15,8 @@ import {
 } from "./stored-scores.mjs";
 
 /**
- * `npm run mutate -- MODULE… --check`: mutates pure decisions in a copy of the sources, and prints what no test noticed. `--write` stores the
- * scores, `--workers 2` tests two mutants at a time.
+ * `npm run mutate -- MODULE… --check`: mutates modules, or groups of them, in a copy of the sources, and prints what no test noticed.
+ * `--write` stores the scores, `--workers 2` tests two mutants at a time. Without a name: the modules without a group.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,8 +27,12 @@ const { values, positionals } = parseArgs({
   },
 });
 const names = MODULES.map(({ name }) => name);
-const unknown = positionals.find((name) => !names.includes(name));
-if (unknown !== undefined) stop(`Unknown module "${unknown}". Modules: ${names.join(", ")}.`);
+const groups = [...new Set(MODULES.flatMap(({ group }) => group ?? []))];
+const unknown = positionals.find((name) => !names.includes(name) && !groups.includes(name));
+if (unknown !== undefined)
+  stop(`Unknown module "${unknown}". Modules: ${names.join(", ")}. Groups: ${groups.join(", ")}.`);
+const isChosen = ({ name, group }) =>
+  positionals.length === 0 ? group === undefined : positionals.some((one) => one === name || one === group);
 const concurrency = Number(values.workers);
 if (!Number.isInteger(concurrency) || concurrency < 1)
   stop(`--workers must be a whole number from 1, not "${values.workers}".`);
@@ -38,14 +42,15 @@ const { Stryker } = await import("@stryker-mutator/core").catch(() =>
 const explained = JSON.parse(readFileSync(new URL("explained.json", import.meta.url), "utf8"));
 
 const scores = [];
-for (const module of MODULES.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
+for (const module of MODULES.filter(isChosen)) {
   console.error(`${module.name} …`);
   const mutants = await mutate(module);
   const score = scoreOf(module, mutants, explained);
   report(judge(mutants, explained, module.files), values.write ? undefined : differenceOf(score));
   scores.push(score);
   console.log(`${rowOf(score)}\n`);
-  if (values.write) writeFileSync(SCORES_PAGE, withScores(scoresPage(), [score], names));
+  const on = new Date().toISOString().slice(0, 10);
+  if (values.write) writeFileSync(SCORES_PAGE, withScores(scoresPage(), [{ ...score, on }], names));
 }
 console.log([...TABLE_HEAD, ...scores.map(rowOf), rowOf(totalOf(scores))].join("\n"));
 
@@ -73,7 +78,7 @@ function report({ survivors, stale }, difference) {
 }
 
 /** One Stryker run a module: constants at the top of a file need all tests of the run for each of their mutants. */
-async function mutate({ files, tests }) {
+async function mutate({ group, files, tests }) {
   const copy = mkdtempSync(join(tmpdir(), "sluice-mutation-"));
   process.env.SLUICE_MUTATION_TESTS = tests.join(",");
   try {
@@ -82,6 +87,7 @@ async function mutate({ files, tests }) {
       testRunner: "vitest",
       plugins: [import.meta.resolve("@stryker-mutator/vitest-runner")],
       vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
+      ...(group === undefined ? {} : { mutator: { excludedMutations: NOT_BRANCHES } }),
       coverageAnalysis: "perTest",
       disableTypeChecks: false,
       concurrency,
@@ -95,6 +101,7 @@ async function mutate({ files, tests }) {
         "!apps/collector/**",
         "!docs/**",
         "!test/mutation/**",
+        "!scripts/**",
         "!*.ts",
         "!*.json",
       ],

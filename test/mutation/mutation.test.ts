@@ -7,7 +7,7 @@ import { differenceFrom, rowOf, SCORES_PAGE, storedScores, withScores } from "./
 interface Explanation {
   readonly file: string;
   readonly was: string;
-  readonly becomes: string;
+  readonly becomes?: string;
   readonly why: string;
 }
 const explained: readonly Explanation[] = JSON.parse(
@@ -82,6 +82,7 @@ describe("judge", () => {
     ["Survived", [], 1, 0],
     ["NoCoverage", [], 1, 0],
     ["Survived", [known], 0, 0],
+    ["Survived", [{ file: "a.ts", was: "x", why: "all its changes" }], 0, 0],
     ["Killed", [known], 0, 1],
     ["Survived", [{ ...known, becomes: "z" }], 1, 1],
     ["Survived", [{ ...known, file: "not-in-this-run.ts" }], 1, 0],
@@ -94,7 +95,7 @@ describe("judge", () => {
     const mutants = ["Killed", "Timeout", "Survived", "RuntimeError"].map((status) => ({ ...one, status }));
     const score = scoreOf({ name: "a", files: ["a.ts"] }, mutants, []);
     expect(score).toEqual({ name: "a", mutants: 3, killed: 2, explained: 0, survived: 1 });
-    expect(rowOf(score)).toBe("| a | 3 | 2 | 0 | 1 | 66.7 % |");
+    expect(rowOf(score)).toBe("| a | 3 | 2 | 0 | 1 | 66.7 % |  |");
   });
 });
 
@@ -105,14 +106,15 @@ describe("stored scores", () => {
     killed,
     explained: 4 - killed,
     survived: 0,
+    on: "2026-01-02",
   });
-  const empty = "Before.\n\n| module | mutants | killed | explained | survived | score |\n\nAfter.\n";
+  const empty = "Before.\n\n| module | mutants | killed | explained | survived | score | on |\n\nAfter.\n";
   const page = withScores(empty, [score("b", 4), score("a", 3)], ["a", "b"]);
 
   it("are read as they were written, in the order of the modules", () => {
     expect([...storedScores(page).values()]).toEqual([score("a", 3), score("b", 4)]);
     expect(page.startsWith("Before.\n\n| module |")).toBe(true);
-    expect(page.endsWith("| 100.0 % |\n\nAfter.\n")).toBe(true);
+    expect(page.endsWith("| 100.0 % | 2026-01-02 |\n\nAfter.\n")).toBe(true);
   });
 
   it("keep the rows of modules that were not run", () => {
@@ -123,7 +125,7 @@ describe("stored scores", () => {
   it.each([
     [undefined, score("a", 3), "no score is stored"],
     [score("a", 3), score("a", 3), undefined],
-    [score("a", 3), score("a", 2), "+ | a | 4 | 2 | 2 | 0 | 50.0 % |"],
+    [score("a", 3), score("a", 2), "+ | a | 4 | 2 | 2 | 0 | 50.0 % | 2026-01-02 |"],
     [score("a", 3), score("a", 4), "+ | a | 4 | 4 | 0 | 0 | 100.0 % |"],
   ])("%j, now %j: %s", (stored, now, expected) => {
     const difference = differenceFrom(stored, now);

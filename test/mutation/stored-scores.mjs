@@ -1,16 +1,16 @@
-const ROW = /^\| ([a-z-]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| .*\|$/gm;
+const ROW = /^\| ([a-z-]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| [^|]* \| ([^|]*) \|$/gm;
 
 /** The page whose table keeps the scores. */
 export const SCORES_PAGE = "docs/contributing/mutation.md";
 
 export const TABLE_HEAD = [
-  "| module | mutants | killed | explained | survived | score |",
-  "| --- | --- | --- | --- | --- | --- |",
+  "| module | mutants | killed | explained | survived | score | on |",
+  "| --- | --- | --- | --- | --- | --- | --- |",
 ];
 
-/** A score as a row of the table. */
-export function rowOf({ name, mutants, killed, explained, survived }) {
-  return `| ${name} | ${mutants} | ${killed} | ${explained} | ${survived} | ${percentOf(killed, mutants)} |`;
+/** A score as a row of the table. `on`: the day of the run. */
+export function rowOf({ name, mutants, killed, explained, survived, on = "" }) {
+  return `| ${name} | ${mutants} | ${killed} | ${explained} | ${survived} | ${percentOf(killed, mutants)} | ${on} |`;
 }
 
 function percentOf(killed, mutants) {
@@ -20,9 +20,9 @@ function percentOf(killed, mutants) {
 /** The scores in a page's table, by module. */
 export function storedScores(page) {
   return new Map(
-    Array.from(page.matchAll(ROW), ([, name, ...counts]) => {
-      const [mutants, killed, explained, survived] = counts.map(Number);
-      return [name, { name, mutants, killed, explained, survived }];
+    Array.from(page.matchAll(ROW), ([, name, ...cells]) => {
+      const [mutants, killed, explained, survived] = cells.map(Number);
+      return [name, { name, mutants, killed, explained, survived, on: cells.at(-1) }];
     }),
   );
 }
@@ -47,7 +47,7 @@ function rowFrom(rows, name) {
 /** Says how a score differs from the stored one; undefined if it does not. */
 export function differenceFrom(stored, score) {
   if (stored === undefined) return `${score.name}: no score is stored. Store it with --write.`;
-  const [was, is] = [rowOf(stored), rowOf(score)];
+  const [was, is] = [rowOf({ ...stored, on: score.on }), rowOf(score)];
   return was === is
     ? undefined
     : `${score.name}: the score differs from the stored one. If it should, store it with --write.\n  - ${was}\n  + ${is}`;

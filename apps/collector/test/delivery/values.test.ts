@@ -199,19 +199,19 @@ describe("the order of a user's messages", () => {
     expect(order.found(BOB, [retry(6), retry(13)], order.reserve())).toMatchObject({ kind: "resume" });
   });
 
-  it("holds as much for 3,000,000 messages behind a failed one as for one", () => {
+  it("holds as much for 30,000 messages behind a failed one as for one", () => {
     const order = newOrder();
     order.join(ANN, at(0));
     order.failed(ANN, at(0));
     let asked = 0;
-    for (let offset = 1; offset <= 3_000_000; offset++) {
+    for (let offset = 1; offset <= 30_000; offset++) {
       order.dropGone(ANN, () => {
         asked += 1;
         return false;
       });
       if (order.join(ANN, at(offset)) === "store") order.stored(ANN, at(offset));
     }
-    expect([order.behind, asked]).toEqual([3_000_000, 3_000_000]);
+    expect([order.behind, asked]).toEqual([30_000, 30_000]);
     expect(memory(order)).toEqual([1, 0, 0, 0]);
   });
 
