@@ -225,6 +225,7 @@ export class Writer {
           break;
         case "again":
           if (next.delayed) await this.#pause();
+          if (this.#ended.signal.aborted) return;
           head.answer = this.#append(head.data, head.expected);
           break;
         case "look":
@@ -299,8 +300,9 @@ export class Writer {
   }
 
   async #known(flight: Flight): Promise<void> {
-    while ((await flight.answer).kind === "unknown" && this.#state.kind !== "ended") {
+    while ((await flight.answer).kind === "unknown") {
       await this.#pause();
+      if (this.#ended.signal.aborted) return;
       flight.answer = this.#append(flight.data, flight.expected);
     }
   }
