@@ -12,9 +12,9 @@ export class InFlight {
     return this.#rounds;
   }
 
-  /** Whether one more round may start. One always may, however large. */
+  /** Whether one more round may start, however large. */
   hasRoom(concurrency: number, maxBytes = MAX_BYTES): boolean {
-    return this.#rounds < concurrency && (this.#rounds === 0 || this.#bytes < maxBytes);
+    return this.#rounds < concurrency && this.#bytes < maxBytes;
   }
 
   enter(bytes: number): void {

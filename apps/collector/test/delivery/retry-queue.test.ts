@@ -79,6 +79,7 @@ describe("while the store answers", () => {
     const asked: { readonly call: string; answer(value: unknown): Promise<void>; fail(): Promise<void> }[] =
       [];
     const failures: unknown[] = [];
+    const told = { ready: 0 };
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     const ask = (call: string) => (): Promise<never> =>
       new Promise((resolve, reject) => {
@@ -96,10 +97,12 @@ describe("while the store answers", () => {
       consumerId: "dst",
       consumers: { lease: ask("lease"), nextDueMs: ask("nextDueMs"), backlog: ask("backlog") },
       stored,
-      onReady: () => {},
+      onReady: () => {
+        told.ready += 1;
+      },
       onFailure: (error) => failures.push(error),
     });
-    return { queue, asked, failures };
+    return { queue, asked, failures, told };
   }
 
   it("a second fill asks nothing, and a retry that is put meanwhile is asked for next", async () => {
@@ -129,7 +132,7 @@ describe("while the store answers", () => {
   });
 
   it("a failed release is not the end of the waiting retries", async () => {
-    const { queue, asked, failures } = askedQueue();
+    const { queue, asked, failures, told } = askedQueue();
     let ends = 0;
     const release = (): void => queue.release(0, 0, () => ends++);
     release();
@@ -140,7 +143,7 @@ describe("while the store answers", () => {
     expect([ends, queue.take(ANY)]).toEqual([0, RETRY]);
     release();
     await asked[2]?.answer([]);
-    expect(ends).toBe(1);
+    expect([ends, told.ready]).toEqual([1, 2]);
   });
 
   it("a retry that was withheld while it was being leased does not start", async () => {
@@ -169,6 +172,53 @@ describe("while the store answers", () => {
     expect(queue.waiting).toBe(5);
   });
 
+  it("asks for retries that somebody else put", async () => {
+    const { queue, asked } = askedQueue(0);
+    queue.fill(0);
+    expect(asked).toEqual([]);
+    queue.changed();
+    queue.fill(0);
+    expect(asked.map(({ call }) => call)).toEqual(["backlog", "lease"]);
+  });
+
+  it("asks for no more while 5,000 are ready", async () => {
+    const { queue, asked } = askedQueue(6_000);
+    for (let lease = 0; lease < 50; lease++) {
+      queue.fill(0);
+      const leased = Array.from({ length: 100 }, (_, at) => ({ ...RETRY, offset: lease * 100 + at }));
+      await asked[lease]?.answer(leased);
+    }
+    queue.fill(0);
+    expect(asked).toHaveLength(50);
+    queue.take(ANY);
+    queue.fill(0);
+    expect(asked).toHaveLength(51);
+  });
+
+  it("takes only what is accepted, and withholds only what is meant", async () => {
+    const { queue, asked } = askedQueue(4);
+    const [first, second, third] = [1, 2, 3].map((at) => ({ ...RETRY, offset: at as Offset }));
+    queue.release(0, 0, () => {});
+    await asked[0]?.answer([first, second, third]);
+    expect(queue.take(() => false)).toBeUndefined();
+    expect(queue.withhold(1 as Offset)).toBe(true);
+    // It waits in the store.
+    expect(queue.withhold(9 as Offset)).toBe(true);
+    expect([queue.take(ANY), queue.take(ANY), queue.take(ANY)]).toEqual([second, third, undefined]);
+  });
+
+  it("counts a retry once that fails again", async () => {
+    const { queue, asked } = askedQueue(1);
+    queue.fill(0);
+    await asked[0]?.answer([RETRY]);
+    await asked[1]?.answer(undefined);
+    queue.take(ANY);
+    queue.handedOver(OFFSET);
+    expect([queue.waiting, queue.isOnItsWay(OFFSET)]).toEqual([1, true]);
+    queue.put(RETRY);
+    expect([queue.waiting, queue.isOnItsWay(OFFSET), queue.isInHand(OFFSET)]).toEqual([1, false, false]);
+  });
+
   it("asks again at once after a full lease, and a second later if what is due was not leased", async () => {
     const { queue, asked } = askedQueue(200);
     queue.fill(10);
@@ -182,6 +232,9 @@ describe("while the store answers", () => {
     expect(asked).toHaveLength(3);
     queue.fill(1_010);
     expect(asked).toHaveLength(4);
+    await asked[3]?.answer([]);
+    await asked[4]?.answer(undefined);
+    expect(queue.nextDueMs).toBeUndefined();
   });
 
   it("gives back only what is not due, and ends only what it withholds", async () => {
@@ -203,11 +256,13 @@ describe("while the store answers", () => {
   });
 
   it("a retry that is made ready is not leased as well", async () => {
-    const { queue, asked } = askedQueue();
+    const { queue, asked, told } = askedQueue();
     queue.fill(0);
     queue.ready(RETRY);
+    expect(told.ready).toBe(1);
+    expect(queue.take(ANY)).toEqual(RETRY);
     await asked[0]?.answer([RETRY]);
-    expect([queue.take(ANY), queue.take(ANY)]).toEqual([RETRY, undefined]);
+    expect(queue.take(ANY)).toBeUndefined();
     queue.putBack(OFFSET);
     expect(queue.isOnItsWay(OFFSET)).toBe(true);
     queue.ended(OFFSET);

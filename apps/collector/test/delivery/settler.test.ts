@@ -1,9 +1,10 @@
-import type { Attempt, Offset, Outcome, Settlement } from "@sluice/event-log";
+import type { Attempt, Offset, Outcome, Retry, Settlement } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { settler } from "../../src/delivery/settling/settler.js";
+import { type Settler, settler } from "../../src/delivery/settling/settler.js";
 
 const outcome = (offset: number) => ({ offset: offset as Offset }) as Outcome;
+const retry = (offset: number) => ({ offset: offset as Offset }) as Retry;
 const attempt = (offset: number) => ({ offset: offset as Offset }) as Attempt;
 
 /** A settler over a store whose answers the test gives. */
@@ -56,17 +57,21 @@ describe("the settler", () => {
     expect(offsets()).toEqual([[1, 2], [3]]);
   });
 
-  it("stores the cursor alone when it is asked to, and an attempt alone", async () => {
+  it.each<[what: string, hand: (settling: Settler) => void, stored: Partial<Settlement>]>([
+    ["an outcome", (settling) => settling.outcome(outcome(1)), { outcomes: [outcome(1)] }],
+    ["a retry", (settling) => settling.retry(retry(1)), { retries: [retry(1)] }],
+    ["an attempt", (settling) => settling.attempt(attempt(1)), { attempts: [attempt(1)] }],
+    ["the cursor, when it is asked to", (settling) => settling.flush(), {}],
+  ])("stores %s alone, and again if the store failed", async (_what, hand, expected) => {
     const { clock, settling, asked, answers, turns } = held();
-    settling.flush();
+    hand(settling);
     await turns();
-    expect(asked).toEqual([{ cursor: 7, outcomes: [], retries: [], attempts: [] }]);
-    answers[0]?.store();
+    answers[0]?.fail();
     await turns();
-    settling.attempt(attempt(2));
-    await clock.advance(50);
+    await clock.advance(1_000);
     await turns();
-    expect(asked[1]?.attempts).toEqual([{ offset: 2 }]);
+    const settlement = { cursor: 7, outcomes: [], retries: [], attempts: [], ...expected };
+    expect(asked).toEqual([settlement, settlement]);
   });
 
   it("is full after a failure, and repeats it a second later before what came since", async () => {

@@ -1,6 +1,7 @@
 import type { Offset, Retry } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
 import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-policy.js";
+import { InFlight } from "../../src/delivery/in-flight.js";
 import { laneOf } from "../../src/delivery/ordering/lane-of.js";
 import { UserOrder } from "../../src/delivery/ordering/user-order.js";
 import { cursorTracker } from "../../src/delivery/reading/cursor-tracker.js";
@@ -45,6 +46,40 @@ describe("the cursor", () => {
     expect(tracker.span).toBe(50);
     for (const place of open.reverse()) tracker.done(place);
     expect([tracker.cursor, tracker.span]).toEqual([19_999, 0]);
+  });
+});
+
+describe("rounds in flight", () => {
+  const MIB = 1_024 * 1_024;
+
+  it.each<[name: string, bytes: readonly number[], hasRoom: boolean]>([
+    ["no round", [], true],
+    ["one below the concurrency", [1], true],
+    ["as many as the concurrency", [1, 1], false],
+    ["one message just below 3 MiB", [3 * MIB - 1], true],
+    ["one message of 3 MiB", [3 * MIB], false],
+  ])("%s", (_name, bytes, hasRoom) => {
+    const inFlight = new InFlight();
+    for (const one of bytes) inFlight.enter(one);
+    expect(inFlight.hasRoom(2)).toBe(hasRoom);
+    for (const one of bytes) inFlight.leave(one);
+    expect([inFlight.hasRoom(1), inFlight.rounds]).toEqual([true, 0]);
+  });
+
+  it("are idle when the last has ended, or at once if there is none", async () => {
+    const inFlight = new InFlight();
+    await inFlight.idle();
+    inFlight.enter(1);
+    inFlight.enter(1);
+    let isIdle = false;
+    const idle = inFlight.idle().then(() => {
+      isIdle = true;
+    });
+    inFlight.leave(1);
+    await Promise.resolve();
+    expect(isIdle).toBe(false);
+    inFlight.leave(1);
+    await idle;
   });
 });
 

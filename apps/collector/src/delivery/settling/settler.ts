@@ -30,15 +30,13 @@ export interface Settler {
 
 /**
  * - `idle`: nothing waits. Entered at the start and after a settlement that left nothing behind; any result leaves it.
- * - `gathering`: a settlement starts after a pause, or when `startNow` is called.
- * - `storing`: a settlement is with the store.
+ * - `settling`: a settlement starts after a pause, or when `startNow` is called, and is then with the store.
  * - `failed`: the last one failed. A timer starts the next; until then the settler counts as full.
  * - `stopped`: what arrives now is dropped. The end.
  */
 type State =
   | { readonly kind: "idle" }
-  | { readonly kind: "gathering"; readonly startNow: () => void; readonly done: Promise<void> }
-  | { readonly kind: "storing"; readonly done: Promise<void> }
+  | { readonly kind: "settling"; readonly startNow: () => void; readonly done: Promise<void> }
   | { readonly kind: "failed" }
   | { readonly kind: "stopped" };
 
@@ -80,28 +78,22 @@ export function settler(options: SettlerOptions): Settler {
   const unstored = new Unstored();
   let state: State = { kind: "idle" };
   let storedAtMs = Number.NEGATIVE_INFINITY;
-  const setState = (next: State): void => {
-    if (state.kind !== "stopped") state = next;
-  };
 
   const store = async (): Promise<void> => {
-    if (!unstored.isEmpty) {
-      const settlement = unstored.take(options.cursor());
-      let leftOut: readonly Offset[];
-      try {
-        leftOut = await options.consumers.settle(options.consumerId, settlement);
-      } catch (failure) {
-        unstored.putBack(settlement);
-        if (state.kind === "stopped") return;
-        setState({ kind: "failed" });
-        clock.after(STORE_RETRY_MS, () => state.kind === "failed" && gather());
-        onFailure(failure);
-        return;
-      }
-      storedAtMs = clock.monotonic();
-      onStored(settlement, leftOut);
+    const settlement = unstored.take(options.cursor());
+    let leftOut: readonly Offset[];
+    try {
+      leftOut = await options.consumers.settle(options.consumerId, settlement);
+    } catch (failure) {
+      unstored.putBack(settlement);
+      state = { kind: "failed" };
+      clock.after(STORE_RETRY_MS, () => state.kind === "failed" && gather());
+      onFailure(failure);
+      return;
     }
-    setState({ kind: "idle" });
+    storedAtMs = clock.monotonic();
+    onStored(settlement, leftOut);
+    state = { kind: "idle" };
     if (!unstored.isEmpty) changed();
   };
   const gather = (): void => {
@@ -117,11 +109,7 @@ export function settler(options: SettlerOptions): Settler {
         started.resolve();
       };
     }
-    const done = started.promise.then(() => {
-      setState({ kind: "storing", done });
-      return store();
-    });
-    setState({ kind: "gathering", startNow, done });
+    state = { kind: "settling", startNow, done: started.promise.then(store) };
   };
   const changed = (): void => {
     if (state.kind === "idle") gather();
@@ -148,11 +136,11 @@ export function settler(options: SettlerOptions): Settler {
       changed();
     },
     async stop() {
-      while (state.kind === "gathering" || state.kind === "storing") {
-        if (state.kind === "gathering") state.startNow();
+      while (state.kind === "settling") {
+        state.startNow();
         await state.done;
       }
-      setState({ kind: "stopped" });
+      state = { kind: "stopped" };
     },
   };
 }
