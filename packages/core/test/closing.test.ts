@@ -1,3 +1,4 @@
+import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import { testEngine } from "./doubles/test-engine.js";
 
@@ -112,10 +113,11 @@ describe("close()", () => {
   });
 
   it("leaves what it gave up to the end of the process, if that comes first", () => {
-    const { engine, track, clock } = testEngine();
+    const manual = manualClock();
+    const after: ManualClock["after"] = (ms, task) => (ms > 0 ? manual.after(ms, task) : (task(), () => {}));
+    const { engine, track } = testEngine({}, { clock: { ...manual, after } });
     track(1);
     void engine.close(0);
-    void clock.advance(0);
     const kept: string[] = [];
     engine.endNow((batch) => {
       kept.push(...batch.map(({ messageId }) => messageId));

@@ -201,8 +201,8 @@ export class Batcher {
 
   /** Whether a batch of `snapshot()` was discarded and waits only for its report. */
   isDiscarded(batch: Batch): boolean {
-    const signal = batch[0] && this.#signalFor(batch[0]);
-    return signal?.aborted === true && abandonedBy(signal).deadline === "discarded";
+    const [first] = batch;
+    return first !== undefined && abandonedBy(this.#signalFor(first)).deadline === "discarded";
   }
 
   /** A flush of the waiting request makes room: another request may end before it does. */
@@ -337,7 +337,7 @@ export class Batcher {
     const batch = this.#queue.take(this.#cutBatch(0));
     // A batch may contain messages that were not due: they do not count towards the next flush.
     this.#dueUpTo = Math.max(this.#dueUpTo, batch.at(-1)?.sequence ?? 0);
-    if (this.#state.kind === "waiting" && this.#dueUpTo === this.#lastSequence) this.#setState(IDLE);
+    if (this.#dueUpTo === this.#lastSequence) this.#setState(IDLE);
     return batch;
   }
 
