@@ -57,7 +57,13 @@ function writing(maxEntryBytes = 1_000_000) {
   const applies: Apply[] = [];
   const ended: string[] = [];
   /** What the log has when it is read. Or the error with which reading it fails. */
-  const log = { entries: [] as LogEntry[], error: undefined as Error | undefined, reads: 0 };
+  const log = {
+    entries: [] as LogEntry[],
+    error: undefined as Error | undefined,
+    reads: 0,
+    /** Reading takes until it resolves. */
+    opened: Promise.resolve(),
+  };
   const writer = new Writer({
     log: {
       maxEntryBytes,
@@ -72,11 +78,14 @@ function writing(maxEntryBytes = 1_000_000) {
         }),
       async bounds() {
         log.reads += 1;
+        await log.opened;
         if (log.error !== undefined) throw log.error;
         return { first: 1, last: log.entries.at(-1)?.sequence ?? 0 };
       },
-      async *read(after) {
+      async *read(after, signal) {
         yield* log.entries.filter(({ sequence }) => sequence > after);
+        // Waits for more, as the log does.
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
       },
       async trim() {},
     },
@@ -189,7 +198,7 @@ describe("entries under way", () => {
     ["had no answer", (append) => append?.answer(UNKNOWN)],
     ["was cut off", (append) => append?.fail()],
   ])("are repeated 100 ms after one %s, byte by byte", async (_name, answer) => {
-    const { clock, appends, add, called } = writing();
+    const { clock, log, appends, add, called } = writing();
     await add("a");
     await answer(appends[0]);
     await clock.advance(99);
@@ -198,15 +207,16 @@ describe("entries under way", () => {
     await turns();
     expect(called()).toEqual(["a after 0", "a after 0"]);
     expect(appends[1]?.data).toEqual(appends[0]?.data);
+    expect(log.reads).toBe(0);
   });
 
   it("are repeated at once if they only came before the one before them", async () => {
-    const { appends, add, called } = writing();
+    const { log, appends, add, called } = writing();
     await add("a");
     await add("b");
     await appends[1]?.answer(refused(0));
     await appends[0]?.answer(appended(1));
-    expect(called().slice(2)).toEqual(["b after 1"]);
+    expect([log.reads, called().slice(2)]).toEqual([0, ["b after 1"]]);
   });
 
   it("end with the writer if the log has no room", async () => {
@@ -350,9 +360,13 @@ describe("the end of the log", () => {
     expect(log.reads).toBe(0);
     await appends[0]?.answer(appended(1));
     log.entries = [foreign(2, "append")];
+    const { promise, resolve: open } = Promise.withResolvers<void>();
+    log.opened = promise;
     const seen = writer.sawEnd(2);
     void writer.sawEnd(2);
-    void add("b");
+    await add("b");
+    expect(called()).toHaveLength(1);
+    open();
     await seen;
     await turns();
     expect([log.reads, called()]).toEqual([1, ["a after 0", "b after 2"]]);
@@ -360,6 +374,30 @@ describe("the end of the log", () => {
 });
 
 describe("a writer that closes", () => {
+  it("finishes calls of the same turn, too, and closes once", async () => {
+    const { writer, appends, applies } = writing();
+    const call = writer.add({ operation: "a", request: {} });
+    expect(writer.answered).toBeDefined();
+    const closed = writer.close();
+    await writer.close();
+    await turns();
+    await appends[0]?.answer(appended(1));
+    await applies[0]?.answer(done(1));
+    expect(await call).toBe(1);
+    await closed;
+  });
+
+  it("waits for no further try to read the log", async () => {
+    const { writer, clock, log } = writing();
+    log.error = new Error("cut off");
+    const seen = writer.sawEnd(1);
+    await turns();
+    expect(clock.pending).toBe(1);
+    await writer.close();
+    await seen;
+    expect(clock.pending).toBe(0);
+  });
+
   it("finishes its calls and takes no more", async () => {
     const { writer, appends, applies, results, add } = writing();
     await add("a");
@@ -397,5 +435,27 @@ describe("a writer that closes", () => {
     expect([results, ended]).toEqual([{ a: lost, b: lost, c: lost, d: lost }, []]);
     await clock.advance(1_000);
     expect([appends.length, clock.pending]).toEqual([3, 0]);
+  });
+});
+
+describe("a writer that was ended", () => {
+  it("applies nothing that is answered later", async () => {
+    const { writer, appends, add, applied } = writing();
+    await add("a");
+    writer.end("lost");
+    await appends[0]?.answer(appended(1));
+    expect(applied()).toEqual([]);
+  });
+
+  it("appends nothing whose answer it waited for", async () => {
+    const { writer, clock, appends, add } = writing();
+    await add("a");
+    await add("b");
+    await appends[0]?.answer(refused(1));
+    await appends[1]?.answer(UNKNOWN);
+    writer.end("lost");
+    await clock.advance(1_000);
+    await turns();
+    expect(appends).toHaveLength(2);
   });
 });

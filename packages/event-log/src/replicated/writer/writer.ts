@@ -129,7 +129,7 @@ export class Writer {
    * anyway; without any, it would not notice that another process owns the log.
    */
   async sawEnd(last: number): Promise<void> {
-    const isBusy = this.#isRunning || this.#isSettling || this.#flights.length > 0;
+    const isBusy = this.#isRunning || this.#isSettling;
     if (last <= this.#last || isBusy || this.#state.kind !== "open") return;
     await this.#settleByReading();
     this.#launch();
@@ -182,12 +182,7 @@ export class Writer {
   }
 
   #launch(): void {
-    while (
-      this.#queue.length > 0 &&
-      this.#flights.length < MOST_UNDER_WAY &&
-      this.#state.kind !== "ended" &&
-      !this.#isSettling
-    ) {
+    while (this.#queue.length > 0 && this.#flights.length < MOST_UNDER_WAY && !this.#isSettling) {
       const calls = this.#nextGroup();
       this.#number += 1;
       const id = { session: this.#options.session, number: this.#number };
@@ -240,7 +235,6 @@ export class Writer {
       this.#launch();
     }
     this.#isRunning = false;
-    this.#finishIfIdle();
   }
 
   #pause(): Promise<void> {
