@@ -190,9 +190,10 @@ describe("the directory", () => {
         stat: (file: string) => (taken(file) ? Promise.reject(gone()) : fs.promises.stat(file)),
       },
     };
-    const options = { directory, maxBytes: 1_000_000, writeKey: "k", batchUrl: "http://c/v1/batch" };
+    const options = { directory, maxBytes: 36, writeKey: "k", batchUrl: "http://c/v1/batch" };
     const spool = new SpoolDirectory(options, { ...builtIn, fs: racing as unknown as typeof fs });
     expect(spool.appendNow(batch("c"))).toBe("kept");
+    expect(spool.appendNow(batch("d"))).toMatchObject({ reason: expect.stringContaining("full") });
     await spool.open();
     expect(spool.messages).toBe(2);
     const ids: string[] = [];
@@ -212,7 +213,7 @@ describe("the directory", () => {
   });
 
   it("keeps its size limit, and accepts more when there is room", async () => {
-    const spool = await openSpool(40);
+    const spool = await openSpool(36);
     expect(await spool.append(batch("a", "b"))).toBe("kept");
     expect(await spool.append(batch("c"))).toMatchObject({ reason: expect.stringContaining("full") });
     await (await spool.oldest())?.remove();
@@ -306,6 +307,7 @@ describe("the directory", () => {
     await (await openSpool()).append(batch("a"));
     const first = await openSpool();
     expect(await idsOf(first)).toEqual(["a"]);
+    expect(await filesLike(".sock")).toHaveLength(1);
     expect(await idsOf(await openSpool())).toEqual([]);
     await first.release();
     expect(await idsOf(await openSpool())).toEqual(["a"]);

@@ -25,9 +25,8 @@ const ID_IN_FRAGMENT = /"messageId":"([^"\\]+)"/;
 
 function idOf(json: string): string | undefined {
   try {
-    const message: unknown = JSON.parse(json);
-    if (typeof message !== "object" || message === null || !("messageId" in message)) return undefined;
-    return typeof message.messageId === "string" ? message.messageId : undefined;
+    const { messageId } = JSON.parse(json) as { readonly messageId?: unknown };
+    return typeof messageId === "string" ? messageId : undefined;
   } catch {
     return undefined;
   }

@@ -4,20 +4,15 @@ type Fs = BuiltIns["fs"];
 
 /**
  * Creates the file `path` with these bytes, syncs it, and makes it readable only by its owner. Throws if the disk does not accept all of the
- * bytes, and then leaves no file.
+ * bytes: the caller removes the file.
  */
 export function writeSynced(path: string, bytes: Uint8Array, fs: Fs): void {
   const descriptor = fs.openSync(path, "wx", 0o600);
   try {
-    try {
-      writeAll(descriptor, bytes, fs);
-      fs.fsyncSync(descriptor);
-    } finally {
-      fs.closeSync(descriptor);
-    }
-  } catch (error) {
-    removeQuietly(path, fs);
-    throw error;
+    writeAll(descriptor, bytes, fs);
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
   }
 }
 
