@@ -2,9 +2,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { type Health, type HealthFacts, judgeHealth } from "../../src/delivery/health/judge-health.js";
-import { lastOf } from "../../src/delivery/health/last-tried.js";
+import {
+  type Health,
+  type HealthFacts,
+  judgeHealth,
+  judgeUrl,
+} from "../../src/delivery/health/judge-health.js";
+import { lastOf, lastTriedBefore } from "../../src/delivery/health/last-tried.js";
 import { summarizeHealth } from "../../src/delivery/health/summarize-health.js";
+import { Tried } from "../../src/delivery/health/tried.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const A = "https://hooks.example/a";
@@ -105,8 +111,55 @@ it.each([
     { kind: "failed", sinceMs: 2, newest: delivery("failed", 3) },
   ],
   ["a recovery", [delivery("failed", 1), delivery("delivered", 2)], { kind: "delivered" }],
+  ["both at one time", [delivery("failed", 2), delivery("delivered", 2)], { kind: "delivered" }],
 ])("determines the last result from %s", (_what, deliveries, last) => {
   expect(lastOf(deliveries)).toEqual(last);
+});
+
+it("looks for the last result before a moment, by the clock that dated it", async () => {
+  const asked: unknown[] = [];
+  const failed = { ...delivery("failed", 3), offset: 7 };
+  const consumers = {
+    list: async (filter: { state: string }) => {
+      asked.push(filter);
+      return { items: filter.state === "failed" ? [failed] : [] };
+    },
+    attemptsOf: async () => [{ error: { message: "refused" } }, {}],
+  };
+  const store = { consumers } as unknown as Parameters<typeof lastTriedBefore>[0];
+  expect(await lastTriedBefore(store, "dst", { ended: 10, pending: 20 })).toEqual({
+    kind: "failed",
+    sinceMs: 3,
+    error: "refused",
+    inARow: 1,
+  });
+  expect(asked).toEqual([
+    { consumerId: "dst", state: "delivered", toMs: 10 },
+    { consumerId: "dst", state: "failed", toMs: 10 },
+    { consumerId: "dst", state: "pending", toMs: 20 },
+  ]);
+});
+
+it("counts the rounds of the last minute, and keeps the last error", () => {
+  const tried = new Tried();
+  const at = (monotonicMs: number) => ({ atMs: 1_000 + monotonicMs, monotonicMs });
+  expect(tried.facts(0)).toStrictEqual({ last: { kind: "nothing" }, recent: { rounds: 0, failed: 0 } });
+  tried.ended("refused", at(500));
+  tried.ended("timeout", at(900));
+  tried.ended(undefined, at(59_999));
+  expect(tried.last).toEqual({ kind: "delivered" });
+  expect(tried.facts(59_999)).toStrictEqual({
+    last: { kind: "delivered" },
+    recent: { rounds: 3, failed: 2 },
+    lastError: "timeout",
+  });
+  expect(tried.facts(60_000).recent).toEqual({ rounds: 1, failed: 0 });
+  // The second of a minute ago is used again.
+  tried.ended("refused", at(60_000));
+  expect(tried.facts(60_000)).toMatchObject({
+    last: { kind: "failed", sinceMs: 61_000, inARow: 1 },
+    recent: { rounds: 2, failed: 1 },
+  });
 });
 
 const fine: HealthFacts = {
@@ -197,6 +250,67 @@ it.each<[string, Partial<HealthFacts>, Health]>([
     { health: "failing", reason: "refused", sinceMs: 5 },
   ],
   [
+    "cannot be opened, and delivered before",
+    { cannotOpen: true, tried: { ...fine.tried, lastError: "an old error" } },
+    { health: "failing", reason: "It cannot be opened: an old error" },
+  ],
+  [
+    "cannot be opened, for a reason that is not known",
+    { cannotOpen: true },
+    { health: "failing", reason: "It cannot be opened: attempts failed" },
+  ],
+  [
+    "fails at two of three URLs",
+    { urls: [url("a", failed), url("b", failed), url("c", fine.tried)] },
+    { health: "partly_failing", reason: "2 of 3 URLs fail: a: refused", sinceMs: 5 },
+  ],
+  [
+    "fails at one URL, half of the time, while another one is retried",
+    {
+      urls: [
+        url("a", shared(20, 10, { kind: "delivered" }).tried),
+        url("b", shared(20, 1, { kind: "delivered" }).tried),
+      ],
+    },
+    {
+      health: "partly_failing",
+      reason: "1 of 2 URLs fails: a: 10 attempts of 20 failed in the last minute, the latest with: refused",
+    },
+  ],
+  [
+    "has one URL that was disabled, nobody knows when",
+    { urls: [{ url: "a", state: { kind: "disabled", sinceMs: undefined } }] },
+    { health: "url_disabled", reason: "Its URL answered 410 Gone, so nothing is sent" },
+  ],
+  [
+    "failed last, of few attempts",
+    shared(9, 3, refused),
+    { health: "failing", reason: "refused", sinceMs: 5 },
+  ],
+  [
+    "failed all of many attempts",
+    shared(10, 10, refused),
+    { health: "failing", reason: "refused", sinceMs: 5 },
+  ],
+  [
+    "failed half of ten attempts, the last one too",
+    shared(10, 5, refused),
+    {
+      health: "failing",
+      reason: "5 attempts of 10 failed in the last minute, the latest with: refused",
+      sinceMs: 5,
+    },
+  ],
+  [
+    "failed one of ten attempts, the last one",
+    shared(10, 1, refused),
+    {
+      health: "retrying",
+      reason: "1 attempt of 10 failed in the last minute, the latest with: refused",
+      sinceMs: 5,
+    },
+  ],
+  [
     "failed half of many attempts",
     shared(20, 10, { kind: "delivered" }),
     { health: "failing", reason: "10 attempts of 20 failed in the last minute, the latest with: refused" },
@@ -255,7 +369,41 @@ it.each<[string, Partial<HealthFacts>, Health]>([
     { health: "good", reason: "The last delivery succeeded" },
   ],
 ])("judges a destination that %s", (_what, facts, health) => {
-  expect(judgeHealth({ ...fine, ...facts })).toEqual(health);
+  expect(judgeHealth({ ...fine, ...facts })).toStrictEqual(health);
+});
+
+it.each<[minutes: number, age: string]>([
+  [119, "119 min"],
+  [120, "2 h"],
+  [47 * 60 + 59, "47 h"],
+  [48 * 60, "2 days"],
+])("says how old a message of %i minutes is: %s", (minutes, age) => {
+  const { reason } = judgeHealth({ ...fine, waiting: 2, oldestUnreadMs: 0, nowMs: minutes * 60_000 });
+  expect(reason).toBe(`2 messages wait, and the oldest unread one is ${age} old`);
+});
+
+const GONE = "It answered 410 Gone, so nothing is sent to it";
+it.each<[string, HealthFacts["urls"][number], ReturnType<typeof judgeUrl>]>([
+  ["was disabled", gone("a"), { health: "url_disabled", reason: GONE, sinceMs: 7 }],
+  [
+    "was disabled, nobody knows when",
+    { url: "a", state: { kind: "disabled", sinceMs: undefined } },
+    { health: "url_disabled", reason: GONE },
+  ],
+  ["failed", url("a", failed), { health: "failing", reason: "refused", sinceMs: 5 }],
+  [
+    "failed a tenth of many attempts",
+    url("a", shared(20, 2, { kind: "delivered" }).tried),
+    { health: "retrying", reason: "2 attempts of 20 failed in the last minute, the latest with: refused" },
+  ],
+  ["delivers", url("a", fine.tried), { health: "good", reason: "The last attempt succeeded" }],
+  [
+    "was not tried",
+    url("a", none),
+    { health: "idle", reason: "It has had no attempt since the destination was opened" },
+  ],
+])("judges a URL that %s", (_what, facts, health) => {
+  expect(judgeUrl(facts)).toStrictEqual(health);
 });
 
 const member = (name: string, health: Health["health"], sinceMs?: number) => ({
@@ -277,7 +425,27 @@ it.each<[string, Parameters<typeof summarizeHealth>[0], Health]>([
     [member("A", "idle"), member("B", "good"), member("C", "disabled")],
     { health: "good", reason: "1 destination delivers, 1 has no delivery yet" },
   ],
-  ["disabled ones", [member("A", "disabled")], { health: "disabled", reason: "The destination is disabled" }],
+  [
+    "two that are idle",
+    [member("A", "idle"), member("B", "idle")],
+    { health: "idle", reason: "All 2 destinations have no delivery yet" },
+  ],
+  [
+    "more good and idle ones",
+    ["A", "B", "C", "D", "E"].map((name, at) => member(name, at < 3 ? "good" : "idle")),
+    { health: "good", reason: "3 destinations deliver, 2 have no delivery yet" },
+  ],
+  ["a good one", [member("A", "good")], { health: "good", reason: "1 destination delivers" }],
+  [
+    "a disabled one",
+    [member("A", "disabled")],
+    { health: "disabled", reason: "The destination is disabled" },
+  ],
+  [
+    "disabled ones",
+    [member("A", "disabled"), member("B", "disabled")],
+    { health: "disabled", reason: "All 2 destinations are disabled" },
+  ],
   [
     "some with problems, worst first",
     [member("A", "good"), member("B", "behind", 3), member("C", "failing", 4), member("D", "url_disabled")],

@@ -137,7 +137,7 @@ export class UserOrder<T> {
   resume(lane: number, offset: Offset): boolean {
     const at = this.#lanes.get(lane);
     if (at === undefined) this.#fly(lane, offset, [], { last: undefined, count: 0 });
-    else if (at.kind === "looking" || firstOf(at) !== offset) return false;
+    else if (firstOf(at) !== offset) return false;
     else if (at.kind === "blocked") this.#fly(lane, offset, [], at.behind);
     return true;
   }
