@@ -66,3 +66,30 @@ describeWithClients("@segment/analytics-react-native", () => {
     expect(metrics).toContain('route="/v1/b",status="200"} 1');
   });
 });
+
+describeWithClients("posthog-node", () => {
+  test("delivers events as messages, and reports no error", async () => {
+    const { PostHog } = requireClient("posthog-node");
+    const client = new PostHog(WRITE_KEY, { host: server.url });
+    const errors: unknown[] = [];
+    client.on("error", (error: unknown) => errors.push(error));
+    client.identify({ distinctId: "u1", properties: { email: "ada@example.com" } });
+    client.capture({ distinctId: "u1", event: "Order Completed", properties: { total: 129.95 } });
+    client.capture({ distinctId: "u1", event: "$pageview", properties: { $pathname: "/" } });
+    client.groupIdentify({ groupType: "company", groupKey: "g1", properties: { plan: "pro" } });
+    client.alias({ distinctId: "u1", alias: "anon-1" });
+    await client.shutdown();
+    expect(errors).toEqual([]);
+    expect(await kinds()).toEqual(["alias", "group", "identify", "page", "track"]);
+    expect((await stored()).find(({ type }) => type === "track")).toMatchObject({
+      event: "Order Completed",
+      userId: "u1",
+      messageId: expect.any(String),
+      properties: { total: 129.95 },
+      context: { library: { name: "posthog-node" } },
+    });
+    expect((await stored()).find(({ type }) => type === "identify")).toMatchObject({
+      traits: { email: "ada@example.com" },
+    });
+  });
+});

@@ -5,7 +5,8 @@ import type { Received } from "./world.ts";
 const AT = "2020-02-29T07:04:56.789Z";
 
 /** What arrives for the calls of a program, by type and name, if the client changes nothing. */
-function expectedCalls(user: string): Readonly<Record<string, Received>> {
+function expectedCalls({ vendor }: Client, user: string): Readonly<Record<string, Received>> {
+  const isPostHog = vendor === "PostHog";
   return {
     identify: { type: "identify", userId: user, traits: { name: "Zoë 🎈 שלום", email: "ada@example.com" } },
     "Order Completed ✓": {
@@ -25,17 +26,22 @@ function expectedCalls(user: string): Readonly<Record<string, Received>> {
       },
       timestamp: AT,
     },
-    page: { type: "page", userId: user, name: "Home", properties: { path: "/" } },
+    page: { type: "page", userId: user, ...(isPostHog ? {} : { name: "Home" }), properties: { path: "/" } },
     screen: { type: "screen", userId: user, name: "Start", properties: { first: true } },
-    group: { type: "group", userId: user, groupId: "g1", traits: { seats: 12 } },
+    // PostHog's groups have no user.
+    group: {
+      type: "group",
+      ...(isPostHog ? { groupId: user } : { userId: user, groupId: "g1" }),
+      traits: { seats: 12 },
+    },
     alias: { type: "alias", "Previous ID": "anon-1", "User ID": user },
     "Local Time": { type: "track", userId: user, event: "Local Time", properties: {}, timestamp: AT },
   };
 }
 
 /** The fields that arrived with another value, as `call.field`, and the calls that did not arrive. */
-export function differencesOf({ id, calls }: Client, arrived: readonly Received[]): string[] {
-  const expected = Object.entries(expectedCalls(`${id}.calls`)).slice(0, calls);
+export function differencesOf(client: Client, user: string, arrived: readonly Received[]): string[] {
+  const expected = Object.entries(expectedCalls(client, user)).slice(0, client.calls);
   return expected.flatMap(([call, fields]) => {
     const found = arrived.find(({ type, event }) => call === (event ?? type));
     if (found === undefined) return [call];

@@ -41,14 +41,14 @@ export async function startFront(collectorUrl: string, trouble?: Trouble): Promi
     const body = Buffer.concat(chunks);
     const isGzip = request.headers["content-encoding"] === "gzip";
     const sent = JSON.parse((isGzip ? gunzipSync(body) : body).toString() || "{}");
-    const messages: readonly { messageId?: string }[] = sent.batch ?? [sent];
+    const messages: readonly { messageId?: string; uuid?: string }[] = sent.batch ?? [sent];
     const note = (status: number, answer: { accepted?: number; rejected?: { code: string }[] } = {}) =>
       exchanges.push({
         path: request.url ?? "",
         atMs: performance.now(),
         isGzip,
         messages: messages.length,
-        hasIds: messages.every(({ messageId }) => messageId !== undefined),
+        hasIds: messages.every(({ messageId, uuid }) => Boolean(messageId ?? uuid)),
         status,
         accepted: status === 200 ? (answer.accepted ?? 1) : 0,
         rejected: (answer.rejected ?? []).map(({ code }) => code),
@@ -75,7 +75,10 @@ export async function startFront(collectorUrl: string, trouble?: Trouble): Promi
     forwarded.end(body);
   }
 
-  const server = createServer((request, response) => void handle(request, response));
+  // A client that gives up waiting cuts its connection.
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

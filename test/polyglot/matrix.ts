@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { differencesOf } from "./calls.ts";
 import type { Client } from "./clients.ts";
-import type { Findings } from "./trials.ts";
+import { type Findings, userOf } from "./trials.ts";
 
 export const PAGE = join(import.meta.dirname, "../../docs/reference/clients.md");
 
@@ -31,13 +31,15 @@ const FAILS = `
 ## When a request fails
 
 - **401**, **400** and **413**: whether the client gives up, as it should.
-- **429, 503**: what it does if the response says \`Retry-After: 2\`.
+- **429** and **503**: what it does if the response says \`Retry-After: 2\`.
 - **Restart**: whether a message arrives that was sent while the collector was down.
 - **Close**: whether a message arrives if the client is closed after the first attempt got a 503.
 `;
 
 const FAULTS = `
 ## Faults of their own
+
+The last column has the settings of the guide with which the trials were repeated, and went well.
 
 `;
 
@@ -68,19 +70,22 @@ export function matrixPage(findings: ReadonlyMap<Client, Findings>): string {
     FAILS,
     "\n",
     table(
-      ["client", "401", "400", "413", "429, 503", "restart", "close"],
+      ["client", "401", "400", "413", "429", "503", "restart", "close"],
       rows.map((row) => [nameOf(row[0]), ...failuresOf(row[1])]),
     ),
     FAULTS,
     table(
-      ["client", "what it does"],
-      rows.map((row) => [nameOf(row[0]), faultsOf(row).join("; ") || "none seen"]),
+      ["client", "what it does", "avoided with"],
+      rows.map((row) => [nameOf(row[0]), faultsOf(row).join("; ") || "none seen", helpsOf(row)]),
     ),
   ].join("");
 }
 
+const changesOf = ([client, { calls }]: Row): string[] =>
+  differencesOf(client, userOf(client, "calls"), calls);
+
 function arrivalsOf([client, found]: Row): string[] {
-  const changed = differencesOf(client, found.calls);
+  const changed = changesOf([client, found]);
   return [
     changed.length === 0 ? "all" : `all, except ${changed.map((field) => `\`${field}\``).join(", ")}`,
     String(found.largestBatch),
@@ -91,8 +96,17 @@ function arrivalsOf([client, found]: Row): string[] {
 }
 
 function failuresOf(found: Findings): string[] {
-  if (found.on429 !== found.on503) throw new Error("one column for two values");
-  return [found.onWrongKey, found.on400, found.on413, found.on429, found.afterRestart, found.closedInTrouble];
+  const { onWrongKey, on400, on413, on429, on503, afterRestart, closedInTrouble } = found;
+  return [onWrongKey, on400, on413, on429, on503, afterRestart, closedInTrouble];
+}
+
+function helpsOf([{ helps = {} }, { helped }]: Row): string {
+  return (
+    helped
+      .map((name) => `\`${helps[name]}\``)
+      .join(", ")
+      .replace("`times with a zone`", "times with a zone") || "–"
+  );
 }
 
 /** In the order of the columns. */
@@ -103,11 +117,14 @@ function faultsOf([client, found]: Row): string[] {
     found.on413 === "retries" ? ["413"] : [],
   ].flat();
   return [
-    ...differencesOf(client, found.calls).map((field) => client.changes[field] ?? `changes \`${field}\``),
+    ...changesOf([client, found]).map((field) => client.changes[field] ?? `changes \`${field}\``),
     ...(found.doLargeArrive ? [] : ["makes batches above 500 KB, which get a 413 and are dropped"]),
     ...(found.tooLarge === "it is lost" ? ["drops a message above 32 KB without a report"] : []),
+    ...(found.doOthersArrive ? [] : ["loses the next messages after one above 32 KB"]),
+    ...(found.doesCloseSend ? [] : ["drops what is queued when it is closed"]),
     ...(retried.length > 0 ? [`retries a ${retried.join(", a ")}`] : []),
-    ...(found.on429 === "retries at its own pace" ? ["ignores `Retry-After`"] : []),
+    ...(found.on429 === "drops" ? ["drops at a 429"] : []),
+    ...(found.on503 === "retries at its own pace" ? ["ignores `Retry-After`"] : []),
     ...(found.afterRestart === "loses" ? ["gives up before the collector is back"] : []),
     ...(found.closedInTrouble === "loses" ? ["drops what is not sent yet when it is closed"] : []),
     ...(found.sendsIds ? [] : ["sends no `messageId`, so a retry can be stored twice"]),

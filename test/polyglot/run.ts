@@ -1,5 +1,5 @@
 import type { Client } from "./clients.ts";
-import { type Findings, tryClient } from "./trials.ts";
+import { type Findings, restartsOf, tryClient } from "./trials.ts";
 import { openWorld } from "./world.ts";
 
 /** Puts all clients through all trials, side by side, because they mostly wait. */
@@ -8,11 +8,12 @@ export async function runTrials(clients: readonly Client[]): Promise<Map<Client,
   const sleeper = await openWorld();
   try {
     await sleeper.stop();
+    const restarts = restartsOf(clients);
     const refusals: Promise<void>[] = [];
     const isBack = Promise.withResolvers<void>();
     const collectorIsBack = (whenRefused: Promise<void>): Promise<void> => {
       refusals.push(whenRefused);
-      if (refusals.length === clients.length)
+      if (refusals.length === restarts)
         Promise.all(refusals)
           .then(() => sleeper.start())
           .then(isBack.resolve, isBack.reject);

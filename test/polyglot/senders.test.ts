@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { differencesOf } from "./calls.ts";
 import { CLIENTS, type Client } from "./clients.ts";
 import { matrixPage, PAGE } from "./matrix.ts";
 import { runTrials } from "./run.ts";
 import { installed, isEverythingInstalled } from "./toolchains.ts";
-import type { Findings } from "./trials.ts";
+import { type Findings, userOf } from "./trials.ts";
 
 const clients = CLIENTS.filter(({ language }) => installed(language));
 let findings: Map<Client, Findings>;
@@ -19,10 +20,18 @@ describe.skipIf(clients.length === 0)("other vendors' clients", () => {
     "%s sends what it was given",
     (_id, client) => {
       const found = findings.get(client);
-      expect(differencesOf(client, found?.calls ?? [])).toEqual(Object.keys(client.changes));
+      const user = userOf(client, "calls");
+      expect(differencesOf(client, user, found?.calls ?? [])).toEqual(Object.keys(client.changes));
       expect(found?.doesCloseSend).toBe(true);
+      expect(found?.helped).toEqual(Object.keys(client.helps ?? {}));
     },
   );
+
+  test("the guide names the settings that help", () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/guide/existing-clients.md"), "utf8");
+    for (const setting of clients.flatMap(({ helps = {} }) => Object.values(helps)))
+      expect(guide).toContain(setting);
+  });
 
   test.skipIf(!isEverythingInstalled)("the page has these clients and versions", () => {
     // How a client retries depends on the machine's pace, so only a run with `--write` decides about the rest of the page.

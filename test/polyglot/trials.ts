@@ -1,4 +1,5 @@
 import { until } from "../chaos/until.ts";
+import { differencesOf } from "./calls.ts";
 import type { Client } from "./clients.ts";
 import { type Front, startFront, type Trouble } from "./front.ts";
 import { type Sender, startSender } from "./sender.ts";
@@ -8,6 +9,8 @@ const RETRY_AFTER_S = 2;
 /** A client that keeps to `Retry-After` is back within this, also on a busy machine. Longer waits are the client's own. */
 const LATEST_MS = 10_000;
 const WAIT_MS = 150_000;
+/** For the collector, in bytes. */
+const TOO_LARGE = 40_000;
 
 interface Trial {
   /** Messages; without it, one of each call type. */
@@ -21,16 +24,24 @@ interface Trial {
   readonly isClosedAtOnce?: boolean;
   /** The collector is down when the client first sends. */
   readonly isRestart?: boolean;
+  /** Before the others, a message is sent that is too large for the collector. */
+  readonly isFirstTooLarge?: boolean;
+  /** With the setting of the guide. */
+  readonly isHelped?: boolean;
+  /** It shows no fault that another does not, so it is only run with a setting. */
+  readonly isOnlyHelped?: boolean;
 }
 
-const forever = (status: number): Trouble => ({ status, times: 1e9 });
+const FOREVER = 1e9;
+const forever = (status: number): Trouble => ({ status, times: FOREVER });
 const once = (status: number): Trouble => ({ status, retryAfter: RETRY_AFTER_S, times: 1 });
 
 const TRIALS = {
   calls: {},
   batches: { count: 300, size: 10, isGzip: true, isClosedAtOnce: true },
   large: { count: 50, size: 31_000 },
-  tooLarge: { count: 1, size: 40_000, isClosedAtOnce: true },
+  tooLarge: { count: 1, size: TOO_LARGE, isClosedAtOnce: true },
+  afterTooLarge: { count: 5, isFirstTooLarge: true, isClosedAtOnce: true },
   wrongKey: { count: 1, isKeyWrong: true },
   status400: { count: 1, trouble: forever(400) },
   status413: { count: 1, trouble: forever(413) },
@@ -39,8 +50,24 @@ const TRIALS = {
   status503: { count: 1, trouble: once(503) },
   closedInTrouble: { count: 1, trouble: { status: 503, times: 1 }, isClosedAtOnce: true },
   restart: { count: 1, isRestart: true },
+  // Beyond the retries of a client that has few.
+  outage: { count: 1, trouble: { status: 503, times: 6 }, isOnlyHelped: true },
 } as const satisfies Record<string, Trial>;
-type TrialName = keyof typeof TRIALS;
+export type TrialName = keyof typeof TRIALS;
+
+/** The trials of a client, by name, with those that are repeated with a setting of the guide. */
+function trialsOf({ helps = {} }: Client): [name: string, trial: Trial][] {
+  const helped = (Object.keys(helps) as TrialName[]).map((name): [string, Trial] => [
+    `${name}.helped`,
+    { ...TRIALS[name], isHelped: true },
+  ]);
+  const all: [string, Trial][] = Object.entries(TRIALS);
+  return [...all.filter(([, { isOnlyHelped }]) => isOnlyHelped !== true), ...helped];
+}
+
+/** How many of the trials of these clients wait for the collector that is stopped and started. */
+export const restartsOf = (clients: readonly Client[]): number =>
+  clients.flatMap(trialsOf).filter(([, { isRestart }]) => isRestart).length;
 
 /** What one client did in all trials. */
 export interface Findings {
@@ -55,6 +82,8 @@ export interface Findings {
   readonly doesCloseSend: boolean;
   readonly doLargeArrive: boolean;
   readonly tooLarge: "the client refuses it" | "the collector refuses it" | "it is lost";
+  /** Whether messages arrive that are sent after one that is too large. */
+  readonly doOthersArrive: boolean;
   readonly onWrongKey: Refusal;
   readonly on400: Refusal;
   readonly on413: Refusal;
@@ -62,6 +91,8 @@ export interface Findings {
   readonly on503: Retry;
   readonly afterRestart: "delivers" | "loses";
   readonly closedInTrouble: "delivers" | "loses";
+  /** The trials that go well with a setting of the guide. */
+  readonly helped: readonly TrialName[];
 }
 type Refusal = "drops and reports" | "drops silently" | "retries";
 type Retry = "waits as told" | "retries at its own pace" | "drops";
@@ -75,10 +106,15 @@ interface Run {
 const acceptedBy = ({ exchanges }: Front): number =>
   exchanges.reduce((sum, { accepted }) => sum + accepted, 0);
 
-function isDecided(trial: Trial, { front, failures }: Run, calls: number): boolean {
+/** How many messages a client without a way to report it drops: it got a refusal, or no answer. */
+const refusedBy = ({ exchanges }: Front): number =>
+  exchanges.reduce((sum, { status, messages }) => sum + (status !== 200 && status < 500 ? messages : 0), 0);
+
+function isDecided(trial: Trial, { front, failures }: Run, { calls, isSilent = false }: Client): boolean {
   const refused = front.exchanges.filter(({ status, rejected }) => rejected.length > 0 || status >= 400);
-  const isHopeless = trial.isKeyWrong === true || (trial.trouble?.times ?? 0) > 1;
-  if (acceptedBy(front) >= (trial.count ?? calls)) return true;
+  const isHopeless = trial.isKeyWrong === true || trial.trouble?.times === FOREVER;
+  const ended = acceptedBy(front) + (isSilent ? refusedBy(front) : 0);
+  if (ended >= (trial.count ?? calls)) return true;
   return (
     failures().length > 0 ||
     (isHopeless && refused.length >= 2) ||
@@ -94,24 +130,28 @@ export async function tryClient(
   collectorIsBack: (whenRefused: Promise<void>) => Promise<void>,
 ): Promise<Findings> {
   const sender = startSender(client.command);
-  const runs = {} as Record<TrialName, Run>;
-  const trials = Object.entries(TRIALS) as [TrialName, Trial][];
+  const runs: Record<string, Run> = {};
   try {
     await Promise.all(
-      trials.map(async ([name, trial]) => {
+      trialsOf(client).map(async ([name, trial]) => {
         const run = await startTrial(sender, client, name, trial, trial.isRestart ? sleeper : world);
         runs[name] = run;
         if (trial.isRestart)
           await collectorIsBack(until(`${client.id} tries`, () => run.front.exchanges.length > 0, WAIT_MS));
         if (trial.isClosedAtOnce !== true)
-          await until(`${client.id} ends ${name}`, () => isDecided(trial, run, client.calls), WAIT_MS);
+          await until(`${client.id} ends ${name}`, () => isDecided(trial, run, client), WAIT_MS);
         sender.command("close", name);
         await until(`${client.id} closes ${name}`, () => sender.isClosed(name), WAIT_MS);
       }),
     );
     await sender.end();
-    const calls = await arrivedCalls(client, world, runs.calls.front);
-    return findingsOf(runs, calls);
+    const arrived = (name: string) => arrivedCalls(client, name, world, runs[name] as Run);
+    const calls = await arrived("calls");
+    const helpedCalls = runs["calls.helped"] === undefined ? [] : await arrived("calls.helped");
+    return {
+      ...findingsOf(runs as Record<TrialName, Run>, calls),
+      helped: helpedOf(client, runs, helpedCalls),
+    };
   } finally {
     for (const { front } of Object.values(runs)) front.close();
     sender.kill();
@@ -121,29 +161,54 @@ export async function tryClient(
 async function startTrial(
   sender: Sender,
   client: Client,
-  name: TrialName,
+  name: string,
   trial: Trial,
   { url, writeKey }: World,
 ): Promise<Run> {
   const front = await startFront(url, trial.trouble);
   const key = trial.isKeyWrong ? "wk_nobody" : writeKey;
-  sender.command("open", name, front.url, key, trial.isGzip ? "gzip" : "-");
+  sender.command("open", name, front.url, key, trial.isHelped ? "helped" : trial.isGzip ? "gzip" : "-");
   const user = userOf(client, name);
+  if (trial.isFirstTooLarge) sender.command("many", name, user, 1, TOO_LARGE);
   if (trial.count === undefined) sender.command("calls", name, user);
   else sender.command("many", name, user, trial.count, trial.size ?? 1);
   return { front, failures: () => sender.failures(name) };
 }
 
-const userOf = (client: Client, name: TrialName): string => `${client.id}.${name}`;
+/** The user of a trial's messages. */
+export const userOf = ({ id }: Client, name: string): string => `${id}.${name}`;
 
-async function arrivedCalls(client: Client, world: World, front: Front): Promise<readonly Received[]> {
-  const received = () => world.received(userOf(client, "calls"));
+async function arrivedCalls(
+  client: Client,
+  name: string,
+  world: World,
+  { front }: Run,
+): Promise<readonly Received[]> {
+  const received = () => world.received(userOf(client, name));
   await until(`${client.id}'s calls arrive`, () => received().length >= acceptedBy(front), WAIT_MS);
   return received();
 }
 
-function findingsOf(runs: Readonly<Record<TrialName, Run>>, calls: readonly Received[]): Findings {
-  const isComplete = (name: "batches" | "large" | "closedInTrouble" | "restart") =>
+/** The trials of `helps` in which everything arrives as it was given. */
+function helpedOf(
+  client: Client,
+  runs: Readonly<Record<string, Run>>,
+  calls: readonly Received[],
+): TrialName[] {
+  return (Object.keys(client.helps ?? {}) as TrialName[]).filter((name) => {
+    const run = runs[`${name}.helped`] as Run;
+    if (name !== "calls") return acceptedBy(run.front) >= TRIALS[name].count;
+    const user = userOf(client, "calls.helped");
+    const areGivenIds = calls.every(({ anonymousId = user }) => anonymousId === user);
+    return areGivenIds && differencesOf(client, user, calls).length === 0;
+  });
+}
+
+function findingsOf(
+  runs: Readonly<Record<TrialName, Run>>,
+  calls: readonly Received[],
+): Omit<Findings, "helped"> {
+  const isComplete = (name: "batches" | "large" | "afterTooLarge" | "closedInTrouble" | "restart") =>
     acceptedBy(runs[name].front) >= TRIALS[name].count;
   const arrives = (isSo: boolean) => (isSo ? "delivers" : "loses");
   const waits = [runs.status429, runs.status429Again, runs.status503].map(({ front }) => waitOf(front));
@@ -155,13 +220,14 @@ function findingsOf(runs: Readonly<Record<TrialName, Run>>, calls: readonly Rece
   return {
     calls,
     sendsIds: runs.calls.front.exchanges.every(({ hasIds }) => hasIds),
-    makesUpIds: calls.some(({ anonymousId }) => anonymousId !== undefined),
+    makesUpIds: calls.some(({ userId, anonymousId }) => userId !== undefined && anonymousId !== undefined),
     isGzipDefault: runs.calls.front.exchanges.some(({ isGzip }) => isGzip),
     isGzipOption: runs.batches.front.exchanges.some(({ isGzip }) => isGzip),
     largestBatch: Math.max(...runs.batches.front.exchanges.map(({ messages }) => messages)),
     doesCloseSend: isComplete("batches"),
     doLargeArrive: isComplete("large"),
     tooLarge: fateOfTooLarge(runs.tooLarge),
+    doOthersArrive: isComplete("afterTooLarge"),
     onWrongKey: refusalOf(runs.wrongKey),
     on400: refusalOf(runs.status400),
     on413: refusalOf(runs.status413),

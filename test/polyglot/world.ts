@@ -18,7 +18,7 @@ export type Received = Readonly<Record<string, unknown>>;
 export interface World {
   readonly url: string;
   readonly writeKey: string;
-  /** What arrived for a user, each message once. */
+  /** What arrived for a user, or a group with its name, each message once. */
   received(userId: string): readonly Received[];
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -73,7 +73,9 @@ export async function openWorld(): Promise<World> {
     url,
     writeKey,
     received: (userId) =>
-      [...bodies.values()].filter((body) => body.userId === userId || body["User ID"] === userId),
+      [...bodies.values()].filter(({ userId: user, groupId, ...body }) =>
+        [user, groupId, body["User ID"]].includes(userId),
+      ),
     stop: () => stopProcess(child, "SIGTERM"),
     async start() {
       await start();

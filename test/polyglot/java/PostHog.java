@@ -39,7 +39,11 @@ class PostHog implements Program.Client {
   }
 
   public static void main(String[] arguments) {
-    Program.run((url, key, isHelped, report) ->
-        new PostHog(com.posthog.server.PostHog.with(PostHogConfig.builder(key).host(url).build())));
+    Program.run((url, key, isHelped, report) -> {
+      // The default is 30 seconds.
+      PostHogConfig.Builder config = PostHogConfig.builder(key).host(url).flushIntervalSeconds(5);
+      if (isHelped) config.flushAt(15).maxBatchSize(15);
+      return new PostHog(com.posthog.server.PostHog.with(config.build()));
+    });
   }
 }

@@ -11,7 +11,9 @@ Client = import_module(f"{sys.argv[1]}.analytics.client").Client
 def create(url, key, options, report):
     gzip = {"gzip": True} if "gzip" in options else {}
     small = {"upload_size": 15} if "helped" in options else {}
-    return Client(key, host=url, on_error=report, **gzip, **small)
+    client = Client(key, host=url, on_error=report, **gzip, **small)
+    client.local_at = AT if "helped" in options else LOCAL_AT
+    return client
 
 
 def send_calls(client, user):
@@ -21,7 +23,7 @@ def send_calls(client, user):
     client.screen(user, "Docs", "Start", {"first": True})
     client.group(user, "g1", {"seats": 12})
     client.alias("anon-1", user)
-    client.track(user, "Local Time", timestamp=LOCAL_AT)
+    client.track(user, "Local Time", timestamp=client.local_at)
 
 
 def send_track(client, user, properties):
