@@ -10,6 +10,7 @@ import { deliveriesIn, deliveryNow, withDeliveries } from "./delete-messages.js"
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { idsOfUser, type ProfileRemoval } from "./ids-of-user.js";
+import { keptBy } from "./kept-by.js";
 import { messagesOf } from "./messages-of.js";
 
 export interface DeletionParts {
@@ -161,9 +162,11 @@ async function forget(deletion: DeletionDocument, parts: DeletionParts): Promise
 async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts): Promise<StepResult> {
   const { store, clock, catalog } = parts;
   const { users = [] } = deletion;
-  const destinations = (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination)).filter(
+  const all = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
+  const destinations = all.filter(
     ({ value }) => value.enabled && catalog.get(value.type)?.takesDeletions === true,
   );
+  const kept = keptBy(all, users, catalog);
   const deleteMessages: DeletionReceipt["deleteMessages"][number][] = [];
   for (const [number, user] of users.entries()) {
     for (const sourceId of user.sourceIds) {
@@ -181,7 +184,8 @@ async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts
       }
     }
   }
-  return { kind: "done", receipt: { ...deletion.receipt, deleteMessages } };
+  const copies = kept.length === 0 ? {} : { kept };
+  return { kind: "done", receipt: { ...deletion.receipt, deleteMessages, ...copies } };
 }
 
 /** Receivers know a user by each user id. They must map user ids to anonymous ids themselves. */

@@ -264,3 +264,22 @@ it("erases a user after what came before is delivered", async () => {
   await one.collector.advance(700_000);
   expect(order).toEqual([["m1", "m2"], { userId: "u1" }, ["m3"]]);
 });
+
+it("names it in the receipt of a deletion if it keeps what it got", async () => {
+  const one = await world(() => DELIVERED, { maxAgeMs: 1_000 });
+  await send(one, "m1");
+  await one.collector.advance(5_000);
+  const { id } = (await one.collector.api("POST", "/deletions", { userIds: ["u1"] })) as { id: string };
+  await one.collector.advance(60_000);
+  expect(await one.collector.api("GET", `/deletions/${id}`)).toMatchObject({
+    receipt: {
+      kept: [
+        {
+          destinationId: one.id,
+          message:
+            "Batching (batching) keeps what it got before the deletion: remove the users' messages there",
+        },
+      ],
+    },
+  });
+});

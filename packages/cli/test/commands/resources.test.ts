@@ -61,6 +61,21 @@ describe("sources, destinations, deliveries", () => {
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });
 
+  it("lists the types, and sets a destination of any type up by its schema", async () => {
+    const { out } = await at.sluice(["destinations", "types"]);
+    expect(out).toMatch(/^file \(File\): takes messages of web, mobile, server sources$/m);
+    expect(out).toMatch(/^ {2}maxFiles {2}integer, default 10 {2}Rotated files kept$/m);
+    const create = ["destinations", "create", "--type", "file", "--name", "Copy"];
+    const { id, settings } = await json([...create, "--set", "fileName=copy.jsonl", "maxFiles=3"]);
+    expect(settings).toMatchObject({ fileName: "copy.jsonl", maxFiles: 3 });
+    const changed = await json(["destinations", "update", "Copy", "--set", "maxFiles="]);
+    expect(changed.settings).toMatchObject({ fileName: "copy.jsonl", maxFiles: 10 });
+    const { err } = await at.sluice(["destinations", "update", "Copy", "--set", "colour=red"], 2);
+    expect(err).toContain("file has no setting colour. It has fileName, maxBytes, maxFiles");
+    await at.sluice(["destinations", "update", "Copy", "--set", "red"], 2);
+    await at.sluice(["destinations", "delete", id, "--yes"]);
+  });
+
   it("has another exit code if a wait times out", async () => {
     await at.sluice(["messages", "wait", "never", "--timeout", "50ms"], 7);
   });

@@ -102,6 +102,18 @@ export const DeletionReceipt = Type.Object({
         "The delete messages, one per affected source with an enabled webhook destination, and how each delivery stands",
     },
   ),
+  kept: Type.Optional(
+    Type.Array(
+      Type.Object({
+        destinationId: Type.String(),
+        message: Type.String({ description: "Where the copies are, and that they have to be removed there" }),
+      }),
+      {
+        description:
+          "Destinations that got the users' messages and cannot be told to delete them, such as files. Absent: none",
+      },
+    ),
+  ),
   purgedAt: Type.Optional(Type.String({ description: "From here on no call shows anything of the users" })),
   erasedAt: Type.Optional(
     Type.String({ description: "From here on no byte of theirs is in the data folder" }),

@@ -182,7 +182,7 @@ export const destinationEndpoints = {
     summary: "List the destination types",
     access: "read",
     answer: { status: 200, description: "All types", schema: CatalogView },
-    commands: [{ name: "destinations catalog", columns: "type name sources historical" }],
+    commands: [{ name: "destinations types", columns: "type name sources historical" }],
   },
   "POST /destinations": {
     name: "destinations.create",

@@ -2,11 +2,15 @@ import { type Command, Option } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 
-/** Adds options for the settings of a webhooks destination. `--settings` takes those of every type. */
+/** Adds options for the settings of a webhooks destination. `--set` and `--settings` take those of every type. */
 export function withSettings(command: Command): Command {
   const choice = (flags: string, meaning: string, words: string[]) =>
     command.addOption(new Option(flags, meaning).choices(words));
   command
+    .option(
+      "--set <name=value...>",
+      "settings of any type, see sluice destinations types; a list with commas; nothing behind = resets it",
+    )
     .option("--webhook <url...>", "URLs of a webhooks destination, at most five")
     .option("--header <name:value...>", "headers to send with each request")
     .option("--secret <secret>", "sign each request with it (X-Signature and webhook-signature)");

@@ -1,5 +1,11 @@
 import type { AdminClient } from "@sluice/admin-client";
-import type { DestinationView, EventView, TestSendView, WhyView } from "@sluice/control-api";
+import type {
+  CatalogEntryView,
+  DestinationView,
+  EventView,
+  TestSendView,
+  WhyView,
+} from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { collect } from "../../connection/collect.js";
@@ -8,6 +14,7 @@ import type { Extra } from "../../endpoints/endpoint-command.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import { terminalText } from "../../terminal/terminal-text.js";
 import { readSettings, withSettings } from "./destination-settings.js";
+import { readSet, typeText } from "./destination-types.js";
 import { explanationLines } from "./explanation-lines.js";
 
 /** Adds each destination's health, and why it has it. */
@@ -24,7 +31,14 @@ const healthOfOne: Extra["answer"] = async (answer, { client }) =>
 
 const settings: Extra = {
   options: (command) => void withSettings(command),
-  body: async ({ options }, input) => definedFields({ settings: readSettings(options, input.settings) }),
+  async body({ client, options, item }, input) {
+    const type = String(item?.type ?? input.type);
+    const given = {
+      ...(input.settings as object | undefined),
+      ...(await readSet(client, type, options.set)),
+    };
+    return definedFields({ settings: readSettings(options, given) });
+  },
   answer: healthOfOne,
 };
 
@@ -37,6 +51,10 @@ export const EXTRAS: { readonly [command: string]: Extra } = {
     },
   },
   "destinations get": { answer: healthOfOne },
+  "destinations types": {
+    text: (answer) =>
+      (answer as { items: CatalogEntryView[] }).items.map((item) => typeText(item)).join("\n\n"),
+  },
   "destinations disable": { answer: healthOfOne },
   "destinations update": {
     ...settings,
