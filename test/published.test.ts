@@ -23,6 +23,7 @@ const PUBLISHED = [
   "packages/opentelemetry",
   "packages/destination",
   "packages/destination-email",
+  "packages/destination-clickhouse",
   "packages/destination-postgres",
   "packages/destination-s3",
   "packages/cli",
@@ -145,6 +146,7 @@ const TARBALLS: Record<string, { files: RegExp; packedBytes: number; unpackedByt
   "packages/opentelemetry": library(60 * KB, 250 * KB),
   "packages/destination": library(15 * KB, 50 * KB),
   "packages/destination-email": library(15 * KB, 50 * KB),
+  "packages/destination-clickhouse": library(15 * KB, 50 * KB),
   "packages/destination-postgres": library(15 * KB, 50 * KB),
   "packages/destination-s3": library(15 * KB, 50 * KB),
   "packages/cli": {

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+export const CHDB_VERSION = "4.4.0";
+/** Where `npm run chdb:install` puts it. */
+const FOLDER = join(homedir(), ".cache", "sluice", `chdb-${CHDB_VERSION}`);
+export const CACHED_PYTHON: string = join(FOLDER, "bin/python");
+export const IS_INSTALLED: boolean = existsSync(CACHED_PYTHON);
+
+export const PASSWORD = "correct horse";
+
+export interface ClickHouseServer {
+  readonly url: string;
+  query(statement: string): Promise<readonly { readonly [column: string]: unknown }[]>;
+  pause(): void;
+  resume(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** ClickHouse's engine behind HTTP. Its tables are gone when it ends. */
+export async function clickHouseServer(): Promise<ClickHouseServer> {
+  const port = await freePort();
+  const script = join(import.meta.dirname, "server.py");
+  const server: ChildProcess = spawn(CACHED_PYTHON, [script, String(port), PASSWORD], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  await once(server.stdout as NodeJS.ReadableStream, "data");
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    async query(statement) {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { "x-clickhouse-key": PASSWORD },
+        body: statement,
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(text);
+      return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+    },
+    pause: () => void server.kill("SIGSTOP"),
+    resume: () => void server.kill("SIGCONT"),
+    async [Symbol.asyncDispose]() {
+      const ended = once(server, "exit");
+      server.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const free = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = free.address() as { port: number };
+      free.close(() => resolve(port));
+    });
+  });
+}
