@@ -146,4 +146,5 @@ export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-s
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
 export type { DamagedStretch } from "./sqlite/repair/log/repair-rows.js";
 export { type RepairReport, repairStore } from "./sqlite/repair/repair-store.js";
+export { type JoinedStore, joinStore } from "./sqlite/sharing/join-store.js";
 export { STORE_LAYOUTS } from "./sqlite/store-layouts.js";

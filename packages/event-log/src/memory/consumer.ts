@@ -83,9 +83,14 @@ export class MemoryConsumer {
       .sort((a, b) => a.offset - b.offset);
   }
 
+  /** Whoever leased its retries does not use them any more. */
+  endLeases(): void {
+    this.#leases.clear();
+  }
+
   /** Ends all leases. `shift` moves the times of the retries to another process's clock. */
   resume(shift: ReturnType<typeof carryOver>): void {
-    this.#leases.clear();
+    this.endLeases();
     if (shift === undefined) return;
     for (const [offset, { retry, putAtMs }] of this.#retries) {
       const moved = { ...retry, ...carriedOver(retry, shift) };

@@ -82,6 +82,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
     async open(consumerId, startAfter) {
       const consumer = consumers.get(consumerId) ?? new MemoryConsumer(consumerId, startAfter);
       consumers.set(consumerId, consumer);
+      consumer.endLeases();
       const { cursor, settled, retryCount } = consumer;
       const settledAhead = [...settled].filter((offset) => offset > cursor).sort((a, b) => a - b);
       return { cursor, settledAhead, retries: retryCount };

@@ -176,7 +176,10 @@ export interface Consumers {
    * (see `carryOver`), and ends all leases. Call it once, before you open a consumer. Resolves when it is synced.
    */
   resumeRetries(nowMs: number): Promise<void>;
-  /** Resolves with the consumer's state. A consumer that does not exist is created, with its cursor at `startAfter`. */
+  /**
+   * Resolves with the consumer's state. A consumer that does not exist is created, with its cursor at `startAfter`. Ends the leases of one
+   * that exists: whoever opened it before is gone.
+   */
   open(consumerId: string, startAfter: Offset): Promise<ConsumerState>;
   /**
    * Stores a settlement. Resolves when it is synced to disk, with the retries that were left out: their messages were removed while they

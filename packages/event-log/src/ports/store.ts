@@ -3,6 +3,7 @@ import type { ConfigStore } from "./documents.js";
 import type { EventLog } from "./event-log.js";
 import type { Purging } from "./purging.js";
 import type { RejectionLog } from "./rejections.js";
+import type { SharePort } from "./share-port.js";
 import type { Snapshots } from "./snapshots.js";
 import type { UsageCounters } from "./usage.js";
 
@@ -24,6 +25,11 @@ export interface Store extends Purging {
    * consumers stay with their cursors at the head, and offsets continue.
    */
   clear(): Promise<void>;
+  /**
+   * Lets another thread use the store through this port; that thread joins with `joinStore`. Returns a function that ends it: afterwards no
+   * call of the other thread reaches the store. Absent: only this thread can use the store.
+   */
+  readonly share?: (port: SharePort) => () => void;
   /** Finishes the calls under way, then releases files and threads. */
   close(): Promise<void>;
 }

@@ -116,6 +116,16 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(await consumers.open("dst_1", BEFORE_FIRST)).toMatchObject({ cursor: 4 });
     });
 
+    it("gives the retries that somebody leased to whoever opens it next", async () => {
+      const { clock, consumers } = await withMessages();
+      const nowMs = clock.monotonic();
+      await consumers.settle("dst_1", settlement(9, { retries: [retry(3, { dueAtMs: nowMs })] }));
+      expect(await consumers.lease("dst_1", nowMs, nowMs + 60_000, 10)).toHaveLength(1);
+      expect(await consumers.lease("dst_1", nowMs, nowMs + 60_000, 10)).toEqual([]);
+      await consumers.open("dst_1", BEFORE_FIRST);
+      expect(await consumers.lease("dst_1", nowMs, nowMs + 60_000, 10)).toHaveLength(1);
+    });
+
     it("reports offsets settled beyond the cursor", async () => {
       const { consumers } = await withMessages();
       await consumers.settle("dst_1", settlement(1, { outcomes: [outcome(0), outcome(1), outcome(5)] }));

@@ -66,6 +66,20 @@ export class SqliteEventLog implements EventLog {
     this.#head = stats.head as Offset;
   }
 
+  get seed(): number {
+    return this.#hasher.seed;
+  }
+
+  /** The sources that have a number, without the first `known`. */
+  sourcesAfter(known: number): Snapshot["sources"] {
+    return this.#sources.after(known);
+  }
+
+  /** Another thread gave these sources numbers. */
+  named(sources: Snapshot["sources"]): void {
+    this.#sources.add(sources);
+  }
+
   committed({ head }: LogStats): void {
     if (head <= this.#head) return;
     this.#head = head as Offset;

@@ -24,6 +24,16 @@ export class SourceNames implements SourceNumbers {
     return no;
   }
 
+  /** Takes numbers that another thread assigned. */
+  add(sources: readonly (readonly [sourceNo: number, sourceId: string])[]): void {
+    this.reset([...this.#names, ...sources]);
+  }
+
+  /** In the order in which they became known, without the first `known`. */
+  after(known: number): readonly (readonly [sourceNo: number, sourceId: string])[] {
+    return known === this.#names.size ? [] : [...this.#names].slice(known);
+  }
+
   nameOf(sourceNo: number): string {
     return this.#names.get(sourceNo) ?? "";
   }

@@ -2,6 +2,7 @@ import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Snapshots } from "../../ports/snapshots.js";
 import type { Store } from "../../ports/store.js";
 import type { LogStats, Snapshot } from "../calls/operations.js";
+import { StoreShare } from "../sharing/store-share.js";
 import { sqliteConfigStore } from "./config-store.js";
 import type { ConnectionEvents, StoreConnection } from "./connection.js";
 import { sqliteConsumers } from "./consumers.js";
@@ -24,6 +25,8 @@ export class StoreClient {
   #stats: LogStats = { head: -1, messages: 0, bytes: 0 };
   #time: TrustedTime | undefined;
   #lastTrustedMs: number | undefined;
+  /** The threads that use it too. */
+  readonly #shares = new Set<StoreShare>();
 
   /** `requestBytes`: see `SqliteEventLog`. */
   constructor(clock: Clock, requestBytes?: number) {
@@ -45,9 +48,11 @@ export class StoreClient {
       this.#stats = snapshot.stats;
       this.#lastTrustedMs = snapshot.trustedMs;
       this.#log.opened(snapshot);
+      for (const share of this.#shares) share.opened();
     },
     stats: (now: LogStats) => {
       this.#stats = now;
+      for (const share of this.#shares) share.stats(now);
       this.#log.committed(now);
     },
   };
@@ -72,16 +77,33 @@ export class StoreClient {
     );
     const open = (): StoreConnection => connection;
     const stats = (): LogStats => this.#stats;
+    const config = sqliteConfigStore(open);
+    const sourcesAfter = (known: number): Snapshot["sources"] => this.#log.sourcesAfter(known);
+    const snapshot = (): Snapshot => ({ seed: this.#log.seed, sources: sourcesAfter(0), stats: stats() });
     return {
       log: this.#log,
       consumers: sqliteConsumers(open, this.#clock),
-      config: sqliteConfigStore(open),
+      config,
       rejections: sqliteRejectionLog(open),
       usage: { days: async (sourceId) => connection.ask("usageDays", { sourceId }) },
       health: () => connection.health(),
       stats: () => storeStats(stats()),
       snapshots,
       ...sqlitePurging(this.#log, open),
+      share: (port) => {
+        const share = new StoreShare(port, {
+          connection,
+          config,
+          clock: this.#clock,
+          snapshot,
+          sourcesAfter,
+        });
+        this.#shares.add(share);
+        return () => {
+          this.#shares.delete(share);
+          share.close();
+        };
+      },
       async clear() {
         await connection.ask("clear", {});
       },

@@ -135,6 +135,7 @@ export class ConsumerTables {
       consumer = this.#add(no, consumerId, startAfter, { isNew: true });
     }
     const { cursor, retries } = consumer;
+    retries.endLeases();
     return { cursor: cursor as Offset, settledAhead: ahead as readonly Offset[], retries: retries.count };
   }
 

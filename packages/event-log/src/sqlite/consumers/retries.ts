@@ -101,6 +101,11 @@ export class RetryQueue {
     }
   }
 
+  /** Whoever leased them does not use them any more. */
+  endLeases(): void {
+    this.#leases.clear();
+  }
+
   get #mayHaveAny(): boolean {
     return this.#count > 0 || !this.#isCounted;
   }

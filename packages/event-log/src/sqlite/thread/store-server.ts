@@ -1,3 +1,4 @@
+import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import {
   type Answer,
   type Call,
@@ -208,7 +209,8 @@ export class StoreServer {
         return [this.#apply(call)];
       default: {
         const read = answerTo(call, () => this.#readOnly(call));
-        return [withBuffers(read, transfer)];
+        transfer.push(...buffersOfAnswer(read));
+        return [read];
       }
     }
   }
@@ -337,15 +339,4 @@ function answerTo({ id }: Call, run: () => unknown): Answer {
     if (!(error instanceof Refusal)) throw error;
     return { id, kind: "refused", code: error.code, detail: error.message, current: error.current };
   }
-}
-
-/** Rows and parts of a snapshot are transferred, not copied. Each has its own buffers. */
-function withBuffers(answer: Answer, transfer: ArrayBuffer[]): Answer {
-  const { rows } = ((answer.kind === "done" ? answer.answer : undefined) ?? {}) as {
-    rows?: readonly { meta: Uint8Array<ArrayBuffer>; body: Uint8Array<ArrayBuffer> }[];
-  };
-  for (const { meta, body } of rows ?? []) transfer.push(meta.buffer, body.buffer);
-  if (answer.kind === "done" && answer.answer instanceof Uint8Array)
-    transfer.push((answer.answer as Uint8Array<ArrayBuffer>).buffer);
-  return answer;
 }

@@ -1,0 +1,169 @@
+import type { Clock } from "@sluice/resilience";
+import { PendingCalls } from "@sluice/resilience/node";
+import type { ConfigStore } from "../../ports/documents.js";
+import { StorageUnavailable, StoreError } from "../../ports/errors.js";
+import type { EventLog } from "../../ports/event-log.js";
+import type { SharePort } from "../../ports/share-port.js";
+import type { Store, StoreHealth } from "../../ports/store.js";
+import { type ConfigWatchers, configWatchers } from "../../rules/config-watchers.js";
+import type { Answer, OperationName, Operations } from "../calls/operations.js";
+import { sqliteConfigStore } from "../client/config-store.js";
+import type { ConnectionEvents, StoreConnection } from "../client/connection.js";
+import { sqliteConsumers } from "../client/consumers.js";
+import { SqliteEventLog } from "../client/event-log.js";
+import type { FromHost, FromMember, SharedCall } from "./messages.js";
+
+/** A store that another thread has. Only that thread appends to the log and changes documents. */
+export interface JoinedStore extends Pick<Store, "consumers" | "health"> {
+  readonly log: Omit<EventLog, "append">;
+  readonly config: Pick<ConfigStore, "get" | "list" | "watch">;
+  close(): void;
+}
+
+/** Joins the store that shares this port's other end. Resolves when it can be used. Calls that are open when it closes are rejected. */
+export async function joinStore(port: SharePort, clock: Clock): Promise<JoinedStore> {
+  const watchers = configWatchers();
+  const open = (): StoreConnection => connection;
+  const log = new SqliteEventLog(open, () => clock.now());
+  const opened = Promise.withResolvers<void>();
+  const connection = new JoinedConnection(
+    port,
+    {
+      opened(snapshot) {
+        log.opened(snapshot);
+        opened.resolve();
+      },
+      stats: (stats) => log.committed(stats),
+      named: (sources) => log.named(sources),
+    },
+    watchers,
+  );
+  await opened.promise;
+  const { get, list } = sqliteConfigStore(open);
+  return {
+    log,
+    consumers: sqliteConsumers(open, clock),
+    config: { get, list, watch: watchers.watch },
+    health: () => connection.health(),
+    close: () => void connection.close(),
+  };
+}
+
+interface JoinedEvents extends Pick<ConnectionEvents, "opened" | "stats"> {
+  named(sources: readonly (readonly [sourceNo: number, sourceId: string])[]): void;
+}
+
+/** The end of the thread that joined. */
+class JoinedConnection implements StoreConnection {
+  readonly readsAfterWrites = false;
+  readonly #port: SharePort;
+  readonly #events: JoinedEvents;
+  readonly #watchers: ConfigWatchers;
+  readonly #pending = new PendingCalls();
+  #calls: SharedCall[] = [];
+  #isScheduled = false;
+  #isClosed = false;
+
+  constructor(port: SharePort, events: JoinedEvents, watchers: ConfigWatchers) {
+    this.#port = port;
+    this.#events = events;
+    this.#watchers = watchers;
+    port.on("message", (message) => this.#receive(message as FromHost));
+    port.on("close", () => this.#end());
+  }
+
+  check(): void {
+    if (this.#isClosed) throw closed();
+  }
+
+  ask<Name extends OperationName>(
+    operation: Name,
+    request: Operations[Name]["request"],
+    transfer: readonly ArrayBuffer[] = [],
+  ): Promise<Operations[Name]["answer"]> {
+    if (this.#isClosed) return Promise.reject(closed());
+    const { id, result } = this.#pending.add<Operations[Name]["answer"]>();
+    this.#calls.push({ id, operation, request, transfer });
+    this.schedule();
+    return result;
+  }
+
+  schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#send());
+  }
+
+  /** Nothing is appended here. */
+  beforeSend(): void {}
+
+  health(): StoreHealth {
+    return this.#isClosed ? { kind: "unavailable", reason: LEFT, sinceMs: Date.now() } : { kind: "ready" };
+  }
+
+  async close(): Promise<void> {
+    this.#send();
+    this.#end();
+    this.#port.close();
+  }
+
+  #end(): void {
+    this.#isClosed = true;
+    this.#pending.rejectAll(closed);
+  }
+
+  #send(): void {
+    this.#isScheduled = false;
+    const calls = this.#calls;
+    if (calls.length === 0 || this.#isClosed) return;
+    this.#calls = [];
+    this.#post(
+      { kind: "calls", calls },
+      calls.flatMap(({ transfer }) => transfer),
+    );
+  }
+
+  #post(message: FromMember, transfer: readonly ArrayBuffer[] = []): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  #receive(message: FromHost): void {
+    if (this.#isClosed) return;
+    switch (message.kind) {
+      case "opened":
+        this.#events.opened(message.snapshot);
+        return;
+      case "news": {
+        const { stats, sources, answers } = message.news;
+        if (sources.length > 0) this.#events.named(sources);
+        if (stats !== undefined) this.#events.stats(stats);
+        for (const answer of answers) this.#settle(answer);
+        return;
+      }
+      case "changed":
+        void this.#watchers.notify([message.change]).then(() => {
+          if (!this.#isClosed) this.#post({ kind: "followed", change: message.number });
+        });
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #settle(answer: Answer): void {
+    if (answer.kind === "done") this.#pending.resolve(answer.id, answer.answer);
+    else this.#pending.reject(answer.id, errorOf(answer));
+  }
+}
+
+const LEFT = "this thread has left the store";
+
+function closed(): StorageUnavailable {
+  return new StorageUnavailable(LEFT);
+}
+
+function errorOf({ code, detail, current }: Extract<Answer, { kind: "refused" }>): StoreError {
+  return code === "storage_unavailable"
+    ? new StorageUnavailable(detail)
+    : new StoreError(code, detail, { details: { version: current } });
+}

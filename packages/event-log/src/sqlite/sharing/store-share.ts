@@ -1,0 +1,125 @@
+import type { Clock } from "@sluice/resilience";
+import type { ConfigChange, ConfigStore } from "../../ports/documents.js";
+import { StoreError } from "../../ports/errors.js";
+import type { SharePort } from "../../ports/share-port.js";
+import { followInTime } from "../../rules/follow-in-time.js";
+import { buffersOfAnswer } from "../calls/answer-buffers.js";
+import type { Answer, LogStats, Snapshot } from "../calls/operations.js";
+import type { StoreConnection } from "../client/connection.js";
+import type { FromHost, FromMember, SharedCall } from "./messages.js";
+
+export interface ShareParts {
+  readonly connection: Pick<StoreConnection, "ask">;
+  readonly config: Pick<ConfigStore, "watch">;
+  readonly clock: Clock;
+  /** What the store's client has copies of, as it is now. */
+  readonly snapshot: () => Snapshot;
+  /** The sources of the snapshot without the first `known`. */
+  readonly sourcesAfter: (known: number) => Snapshot["sources"];
+}
+
+/**
+ * The end of the thread that has the store: passes on the calls of a thread that joined it, and tells it what changed. A change of a
+ * document waits until the other thread has followed it. After `close` no call of the other thread reaches the store.
+ */
+export class StoreShare {
+  readonly #port: SharePort;
+  readonly #parts: ShareParts;
+  readonly #stopWatching: () => void;
+  readonly #closing = new AbortController();
+  /** Changes that the other thread has not followed yet. */
+  readonly #following = new Map<number, () => void>();
+  #lastChange = 0;
+  /** How many sources the other thread knows. */
+  #sources = 0;
+  #stats: LogStats | undefined;
+  #answers: Answer[] = [];
+  #isScheduled = false;
+
+  constructor(port: SharePort, parts: ShareParts) {
+    this.#port = port;
+    this.#parts = parts;
+    this.#stopWatching = parts.config.watch((change) =>
+      followInTime(this.#follow(change), parts.clock, this.#closing.signal),
+    );
+    port.on("message", (message) => this.#receive(message as FromMember));
+    this.opened();
+  }
+
+  /** The store was opened again. */
+  opened(): void {
+    const snapshot = this.#parts.snapshot();
+    this.#sources = snapshot.sources.length;
+    this.#post({ kind: "opened", snapshot });
+  }
+
+  /** Call it before the calls of a commit are answered. */
+  stats(stats: LogStats): void {
+    this.#stats = stats;
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#stopWatching();
+    this.#port.close();
+  }
+
+  #post(message: FromHost, transfer: readonly ArrayBuffer[] = []): void {
+    if (!this.#closing.signal.aborted) this.#port.postMessage(message, transfer);
+  }
+
+  #receive(message: FromMember): void {
+    if (this.#closing.signal.aborted) return;
+    if (message.kind === "followed") {
+      this.#following.get(message.change)?.();
+      this.#following.delete(message.change);
+    } else for (const call of message.calls) this.#call(call);
+  }
+
+  #call({ id, operation, request, transfer }: SharedCall): void {
+    this.#parts.connection.ask(operation, request as never, transfer).then(
+      (answer) => this.#answer({ id, kind: "done", answer }),
+      (error: unknown) => this.#answer({ id, ...refusalOf(error) }),
+    );
+  }
+
+  #answer(answer: Answer): void {
+    this.#answers.push(answer);
+    this.#schedule();
+  }
+
+  /** The answers of a commit are settled together, so what is sent at the end of their turn has all of them. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => queueMicrotask(() => this.#send()));
+  }
+
+  #send(): void {
+    this.#isScheduled = false;
+    const sources = this.#parts.sourcesAfter(this.#sources);
+    this.#sources += sources.length;
+    const answers = this.#answers;
+    const stats = this.#stats;
+    this.#answers = [];
+    this.#stats = undefined;
+    this.#post({ kind: "news", news: { stats, sources, answers } }, answers.flatMap(buffersOfAnswer));
+  }
+
+  #follow(change: ConfigChange): Promise<void> {
+    this.#lastChange += 1;
+    const number = this.#lastChange;
+    return new Promise((followed) => {
+      this.#following.set(number, followed);
+      this.#post({ kind: "changed", number, change });
+    });
+  }
+}
+
+function refusalOf(error: unknown): Omit<Extract<Answer, { kind: "refused" }>, "id"> {
+  if (!(error instanceof StoreError))
+    return { kind: "refused", code: "internal", detail: String(error), current: undefined };
+  const { code, detail = "", details } = error;
+  return { kind: "refused", code, detail, current: details.version as number | undefined };
+}
