@@ -1,3 +1,4 @@
+import { availableParallelism, totalmem } from "node:os";
 import type { CrashMarkers } from "@sluice/audiences";
 import type { DefinedDestination } from "@sluice/destination";
 import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
@@ -63,6 +64,11 @@ export interface CollectorOptions {
   readonly allowTargets?: readonly string[];
   /** Destination types from outside: packages by name, files by path, or definitions. Default: none. */
   readonly destinations?: readonly (string | DefinedDestination)[];
+  /**
+   * How many threads work, this one included. With two or more, destinations are delivered to in the others, unless `clock`, `resolve` or
+   * `openEndpoint` is given, or traces begin at the collector. Default: 1.
+   */
+  readonly workers?: number;
   readonly dedupeWindowMs?: number;
   /** How long and how much to keep, as in the configuration. Default: everything. The log announces it. */
   readonly retention?: Pick<CollectorConfig, "retentionMs" | "retentionBytes">;
@@ -93,6 +99,15 @@ export interface CollectorOptions {
   readonly profilesAfterMs?: number;
 }
 
+/** A machine with less memory, in bytes, has no room for more threads. */
+const ROOMY_BYTES = 1_000_000_000;
+const MOST_WORKERS = 8;
+
+/** One core is left to the thread of the store. */
+export function workersFor(cores: number, memoryBytes: number): number {
+  return memoryBytes < ROOMY_BYTES ? 1 : Math.min(MOST_WORKERS, Math.max(1, cores - 1));
+}
+
 /** The first deliveries of a collector that has messages waiting are out by then. */
 const PROFILES_AFTER_MS = 250;
 
@@ -112,6 +127,7 @@ export function collectorOptions(
     regionUrls: defined({ oregon: config.oregonUrl, dublin: config.dublinUrl }),
     allowTargets: config.allowTargets,
     destinations: config.destinations,
+    workers: config.workers === "auto" ? workersFor(availableParallelism(), totalmem()) : config.workers,
     dedupeWindowMs: config.dedupeWindowMs,
     allowedHosts: config.allowedHosts,
     retention: config,

@@ -29,6 +29,7 @@ import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { startDelivery } from "./delivery/start-delivery.js";
+import { deliveryThreads } from "./delivery/workers/threads.js";
 import { BUILT_IN_TYPES, type Catalog, type CatalogDeps, createCatalog } from "./destinations/catalog.js";
 import { loadPackages } from "./destinations/defined/load-packages.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
@@ -414,7 +415,7 @@ async function startProcessing(parts: ProcessingParts) {
       counts: shared.counts,
       tracing: shared.tracing,
       mayBegin: parts.isListening,
-      ...defined({ policy: options.deliveryPolicy }),
+      ...defined({ policy: options.deliveryPolicy, threads: deliveryThreads(options, key, store) }),
     }),
     (it, leftMs) => it.close(leftMs),
   );
@@ -428,7 +429,8 @@ async function startProcessing(parts: ProcessingParts) {
       digest,
       clock,
       newId: () => newId("del"),
-      onRetriesRemoved: delivery.retriesRemoved,
+      onRetriesRemoved: () => delivery.requeued(),
+      onPurged: delivery.purged,
       logger: logger.with({ component: "deletions" }),
     }),
     (it) => it.close(),
@@ -460,16 +462,15 @@ async function openCatalog(
   logger: Logger,
 ): Promise<Catalog> {
   const named = destinations.filter((one) => typeof one === "string");
-  const { defined, unusable } = await loadPackages(named, process.cwd(), BUILT_IN_TYPES);
-  for (const one of unusable) logger.error("a package of destination types cannot be used", { ...one });
+  const packages = await loadPackages(named, process.cwd(), BUILT_IN_TYPES);
+  for (const one of packages.unusable)
+    logger.error("a package of destination types cannot be used", { ...one });
   const log = logger.with({ component: "destinations" });
   return createCatalog({
     ...sending,
     exportsFolder: join(dataDirectory, "exports"),
-    packages: {
-      defined: [...destinations.filter((one) => typeof one !== "string"), ...defined],
-      unusable,
-    },
+    packages,
+    given: destinations.filter((one) => typeof one !== "string"),
     log: (level, text, fields) => log[level](text, fields),
   });
 }

@@ -17,6 +17,8 @@ export interface DeletionParts {
   readonly store: Pick<Store, "log" | "config" | "consumers"> & Purging;
   readonly profiles: ProfileRemoval;
   readonly suppressions: Suppressions;
+  /** Resolves when copies in memory of messages of these ids are not delivered any more. */
+  readonly onPurged: (identities: readonly Identity[]) => Promise<void>;
   readonly digest: IdDigest;
   /** Used to find the destination types that accept `delete` messages. */
   readonly catalog: Pick<Catalog, "get">;
@@ -123,7 +125,7 @@ async function purgeUser(
   { identity, identities }: Pick<DeletedUser, "identity" | "identities">,
   parts: DeletionParts,
 ): Promise<{ attempts: number; retries: number }> {
-  parts.suppressions.purged(identities);
+  await parts.onPurged(identities);
   return removeMessages({ identities, requested: [identity] }, parts);
 }
 

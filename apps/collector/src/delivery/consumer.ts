@@ -1,10 +1,11 @@
-import type { ConsumerState, Lane, Offset, Retry, Settlement, Store, StoredMessage } from "@sluice/event-log";
+import type { ConsumerState, Lane, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
 import { StoreError } from "@sluice/event-log";
 import type { CircuitBreaker, Clock } from "@sluice/resilience";
 import type { Destination, Flow, RoundOutcome } from "../destinations/destination.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import { addedConnections } from "./control/connections.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
+import type { DeliveryStore } from "./delivery-stage.js";
 import { Tried, type TriedFacts } from "./health/tried.js";
 import { InFlight } from "./in-flight.js";
 import { LogFeed } from "./log-feed.js";
@@ -34,7 +35,7 @@ import { WakeTimer } from "./wake-timer.js";
 
 export interface ConsumerOptions {
   readonly destinationId: string;
-  readonly store: Store;
+  readonly store: DeliveryStore;
   readonly reader: SharedReader;
   readonly loader: MessageLoader;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import type { UrlHealthView } from "@sluice/control-api";
-import type { Store } from "@sluice/event-log";
+import type { JoinedStore } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Suppressions } from "../documents/suppressions.js";
@@ -11,16 +11,19 @@ import type { SharedReader } from "./reading/shared-reader.js";
 import type { Routing } from "./routing/match.js";
 import type { DeliveryEvents } from "./settling/delivery-events.js";
 
+/** What delivery needs of the store. It changes no documents. */
+export type DeliveryStore = Pick<JoinedStore, "log" | "consumers" | "config">;
+
 /** What all destinations share. */
 export interface DeliveryStage {
-  readonly store: Store;
+  readonly store: DeliveryStore;
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly policy: DeliveryPolicy;
   readonly events: DeliveryEvents;
   readonly reader: SharedReader;
   readonly loader: MessageLoader;
-  readonly suppressions: Pick<Suppressions, "covers"> | undefined;
+  readonly suppressions: Pick<Suppressions, "covers" | "takePurges" | "purges"> | undefined;
   readonly sources: Routing["sources"];
   readonly tracing: Tracing | undefined;
   /** Nothing is sent before it resolves. Undefined: at once. */

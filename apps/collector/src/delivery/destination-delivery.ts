@@ -2,7 +2,7 @@ import type { EventLog, Offset } from "@sluice/event-log";
 import { type CancelTimer, type SerialQueue, serialQueue, wallTimeAt } from "@sluice/resilience";
 import type { Destination, Targets } from "../destinations/destination.js";
 import type { DestinationDocument } from "../documents/documents.js";
-import { Consumer, type ConsumerStatus, type Discardable } from "./consumer.js";
+import { Consumer, type ConsumerStatus } from "./consumer.js";
 import { skippedUnread } from "./control/skipped-unread.js";
 import type { DeliveryStage, DestinationStatus } from "./delivery-stage.js";
 import { judgeHealth, judgeUrl, type UrlFacts } from "./health/judge-health.js";
@@ -11,6 +11,12 @@ import type { TriedFacts } from "./health/tried.js";
 import { type Order, restoreOrder } from "./ordering/restore-order.js";
 import { pendingCatchUps } from "./reading/catch-up.js";
 import { type Routing, routingOf } from "./routing/match.js";
+
+/** A delivery to discard. */
+export interface Discarding {
+  readonly offset: Offset;
+  readonly isPending: boolean;
+}
 
 /** Why a destination cannot be opened with its current settings, and since when. */
 interface OpenFailure {
@@ -112,8 +118,17 @@ export class DestinationDelivery {
     this.#consumer?.requeued();
   }
 
-  discard(deliveries: readonly Discardable[], reason: string): readonly Offset[] {
-    return this.#consumer?.discard(deliveries, reason) ?? [];
+  /** See `Consumer.discard`. Leaves out messages that do not exist any more. */
+  async discard(deliveries: readonly Discarding[], reason: string): Promise<readonly Offset[]> {
+    const { loader } = this.#stage;
+    // Asked together, so that the store answers them in one go.
+    const found = await Promise.all(
+      deliveries.map(async ({ offset, isPending }) => ({ stored: await loader.load(offset), isPending })),
+    );
+    const known = found.flatMap(({ stored, isPending }) =>
+      stored === undefined ? [] : [{ stored, isPending }],
+    );
+    return this.#consumer?.discard(known, reason) ?? [];
   }
 
   async status(): Promise<DestinationStatus | undefined> {

@@ -1,3 +1,4 @@
+import type { DefinedDestination } from "@sluice/destination";
 import type { Clock } from "@sluice/resilience";
 import type { ResolveHost } from "../sender/checked-connector.js";
 import type { EgressPolicy } from "../sender/egress-policy.js";
@@ -25,6 +26,8 @@ export interface CatalogDeps {
   readonly openEndpoint?: OpenEndpoint;
   /** Types from outside. Default: none. */
   readonly packages?: LoadedPackages;
+  /** Types from outside that were given as definitions. Default: none. */
+  readonly given?: readonly DefinedDestination[];
   /** Where types from outside log. Default: nowhere. */
   readonly log?: DefinedDeps["log"];
 }
@@ -37,17 +40,20 @@ export interface Catalog {
   readonly types: readonly DestinationType[];
   /** Packages that were named and could not be used. */
   readonly unusable: readonly UnusablePackage[];
+  /** The types that any thread can open by itself: two of their destinations share nothing in memory. */
+  readonly inThreads: ReadonlySet<string>;
   get(type: string): DestinationType | undefined;
 }
 
 export function createCatalog(deps: CatalogDeps): Catalog {
-  const { clock, secrets, egress, exportsFolder, packages, log = () => {} } = deps;
+  const { clock, secrets, egress, exportsFolder, packages, given = [], log = () => {} } = deps;
   const resolve = deps.resolve ?? hostResolver({ clock });
   const printLine = deps.printLine ?? ((line: string) => void process.stderr.write(`${line}\n`));
   const defined = [
     consoleDestination(printLine),
     fileDestination(exportsFolder),
-    ...(packages?.defined ?? []),
+    ...(packages?.loaded ?? []),
+    ...given,
   ];
   return catalogOf(
     [
@@ -55,6 +61,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       ...defined.map((one) => definedType(one, { clock, secrets, egress, resolve, log })),
     ],
     packages?.unusable,
+    ["webhooks", ...(packages?.loaded ?? []).map(({ definition }) => definition.type)],
   );
 }
 
@@ -62,9 +69,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 export function catalogOf(
   types: readonly DestinationType[],
   unusable: readonly UnusablePackage[] = [],
+  inThreads: readonly string[] = [],
 ): Catalog {
   const byType = new Map(types.map((entry) => [entry.type, entry]));
-  return { types, unusable, get: (type) => byType.get(type) };
+  return { types, unusable, inThreads: new Set(inThreads), get: (type) => byType.get(type) };
 }
 
 /** Why there is no type of this name, in a sentence. */

@@ -1,18 +1,15 @@
 import type { DocumentPut, IdDigest, Offset, Store } from "@sluice/event-log";
 import {
-  covers,
   type Identity,
   isUserIdentity,
-  type SpanIndex,
   SUPPRESSION,
   type SuppressedKind,
   type SuppressionDocument,
-  spanIndex,
-  suppressedId,
   userIdentity,
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import { FollowedSuppressions, type Purge } from "./followed-suppressions.js";
 
 /** A suppressed id. */
 export interface SuppressedNow {
@@ -24,16 +21,8 @@ export interface SuppressedNow {
 }
 
 /** Ids whose messages are refused. Stored as digests, because ids are personal data too. */
-export interface Suppressions {
-  /** Whether messages of this id are currently refused. */
-  isSuppressed(identity: Identity | undefined): boolean;
-  /** Whether this id was suppressed when the message at this offset arrived. Replays do not send such a message either. */
-  covers(identity: Identity | undefined, offset: Offset): boolean;
-  /**
-   * Call this when all messages of these ids up to now are purged. `covers` then returns true for them, so that copies in memory are not
-   * delivered. Not stored, because no such copy survives a restart.
-   */
-  purged(identities: readonly Identity[]): void;
+export interface Suppressions
+  extends Pick<FollowedSuppressions, "isSuppressed" | "covers" | "purged" | "takePurges" | "purges"> {
   /** Suppresses an id and those joined to it. Resolves when the suppression is in effect. */
   suppress(identity: Identity, joined: readonly Identity[]): Promise<void>;
   /** Lifts a suppression, including the ids joined to it. Resolves with false if there was none. */
@@ -53,55 +42,46 @@ export interface SuppressionsOptions {
 
 /** Reads the suppressions and follows changes to them. */
 export async function openSuppressions(options: SuppressionsOptions): Promise<Suppressions> {
-  const suppressions = new FollowedSuppressions(options);
-  for (const { id, value } of await options.store.config.list<SuppressionDocument>(SUPPRESSION))
-    suppressions.take(id, value);
-  return suppressions;
+  return new StoredSuppressions(await FollowedSuppressions.open(options), options);
 }
 
-class FollowedSuppressions implements Suppressions {
-  readonly close: () => void;
+class StoredSuppressions implements Suppressions {
+  readonly #followed: FollowedSuppressions;
   readonly #options: SuppressionsOptions;
-  readonly #documents = new Map<string, SuppressionDocument>();
-  readonly #index: SpanIndex;
-  /** Head of the log when an id was purged, by digest. */
-  readonly #purges = new Map<string, Offset>();
   readonly #key: string;
 
-  constructor(options: SuppressionsOptions) {
+  constructor(followed: FollowedSuppressions, options: SuppressionsOptions) {
+    this.#followed = followed;
     this.#options = options;
-    this.#index = spanIndex(options.digest);
     this.#key = keyName(options.digest);
-    this.close = options.store.config.watch(({ kind, id, document }) => {
-      if (kind === SUPPRESSION) this.take(id, document?.value as SuppressionDocument | undefined);
-    });
-  }
-
-  /** Updates the memory after a document changed. Undefined: the document was deleted. */
-  take(id: string, document: SuppressionDocument | undefined): void {
-    if (document === undefined) this.#documents.delete(id);
-    else this.#documents.set(id, document);
-    this.#index.set(suppressedId(id, document));
   }
 
   isSuppressed(identity: Identity | undefined): boolean {
-    return (
-      this.#documents.size > 0 &&
-      identity !== undefined &&
-      this.#index.spansOf(identity).some(({ upTo }) => upTo === undefined)
-    );
+    return this.#followed.isSuppressed(identity);
   }
 
   covers(identity: Identity | undefined, offset: Offset): boolean {
-    if (identity === undefined) return false;
-    const { digest } = this.#options;
-    if (this.#purges.size > 0 && offset <= (this.#purges.get(digest.of(identity)) ?? -1)) return true;
-    return this.#documents.size > 0 && covers(this.#index.spansOf(identity), offset);
+    return this.#followed.covers(identity, offset);
   }
 
-  purged(identities: readonly Identity[]): void {
-    const { digest, store } = this.#options;
-    for (const identity of identities) this.#purges.set(digest.of(identity), store.log.head());
+  purged(identities: readonly Identity[]): readonly Purge[] {
+    return this.#followed.purged(identities);
+  }
+
+  takePurges(purges: readonly Purge[]): void {
+    this.#followed.takePurges(purges);
+  }
+
+  get purges(): readonly Purge[] {
+    return this.#followed.purges;
+  }
+
+  close(): void {
+    this.#followed.close();
+  }
+
+  get #documents(): ReadonlyMap<string, SuppressionDocument> {
+    return this.#followed.documents;
   }
 
   async suppress(identity: Identity, joined: readonly Identity[]): Promise<void> {

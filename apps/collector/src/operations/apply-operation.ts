@@ -1,7 +1,6 @@
 import { type Delivery, type Offset, type Store, StoreError } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import type { Discardable } from "../delivery/consumer.js";
-import type { MessageLoader } from "../delivery/reading/message-loader.js";
+import type { Discarding as Discarded } from "../delivery/destination-delivery.js";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { OperationDocument } from "./operation.js";
 import { statesFor } from "./select-deliveries.js";
@@ -9,7 +8,6 @@ import { statesFor } from "./select-deliveries.js";
 export interface ApplyParts {
   readonly store: Store;
   readonly clock: Clock;
-  readonly loader: MessageLoader;
   readonly delivery: Pick<DeliveryRuntime, "requeued" | "discard">;
   readonly signal: AbortSignal;
 }
@@ -56,21 +54,18 @@ async function discard(
   offsets: readonly Offset[],
   { states, reason, sinceMs }: Discarding,
 ): Promise<readonly Offset[]> {
-  const { store, loader, delivery } = parts;
+  const { store, delivery } = parts;
   const already: Offset[] = [];
   // Asked together, so that the store answers them in one go.
   const found = await Promise.all(
-    offsets.map(async (offset): Promise<Discardable[]> => {
-      const [stored, [now]] = await Promise.all([
-        loader.load(offset),
-        store.consumers.outcomesOf(offset, destinationId),
-      ]);
+    offsets.map(async (offset): Promise<Discarded[]> => {
+      const [now] = await store.consumers.outcomesOf(offset, destinationId);
       if (now?.state === "discarded" && now.reason === reason && now.atMs >= sinceMs) already.push(offset);
-      if (stored === undefined || now === undefined || !states.includes(now.state)) return [];
-      return [{ stored, isPending: now.state === "pending" }];
+      if (now === undefined || !states.includes(now.state)) return [];
+      return [{ offset, isPending: now.state === "pending" }];
     }),
   );
-  const discarded = delivery.discard(destinationId, found.flat(), reason);
+  const discarded = await delivery.discard(destinationId, found.flat(), reason);
   await stored(discarded.at(-1), destinationId, parts);
   return [...already, ...discarded];
 }

@@ -2,7 +2,6 @@ import type { OperationFilter, OperationKind, OperationView } from "@sluice/cont
 import { type ConfigStore, DOCUMENT_KINDS, type Offset, type Store } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { messageLoader } from "../delivery/reading/message-loader.js";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Logger } from "../process/telemetry/logger.js";
@@ -158,14 +157,12 @@ async function runToEnd(
 ): Promise<void> {
   const { store, clock, logger } = options;
   const { id, value } = one.now;
-  const loader = messageLoader(store.log, clock);
   while (!signal.aborted) {
     try {
       const selections = "filter" in wanted ? await selectionsOf(store, value.kind, wanted) : [];
       const chosen = "chosen" in wanted ? wanted.chosen : new Map<string, readonly Offset[]>();
       await runOperation(one.now, selections, chosen, {
         ...options,
-        loader,
         signal,
         isCancelled: () => one.isCancelled,
         onChange: (now) => noteChange(one, now, clock),

@@ -40,6 +40,7 @@ export interface CollectorConfig extends ClusterConfig {
   readonly proxyHeaders: "x-forwarded" | "forwarded";
   readonly allowTargets: readonly string[];
   readonly destinations: readonly string[];
+  readonly workers: number | "auto";
   readonly allowedHosts: readonly string[];
   readonly closeGraceMs: number;
 }
@@ -222,6 +223,14 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     parse: list,
     meaning:
       "Packages with further destination types, such as `@sluice/destination-email`, installed in the folder where the collector starts. They run in its process and are trusted. One that cannot be used is named in the log and in the catalog.",
+  },
+  workers: {
+    env: "SLUICE_WORKERS",
+    default: "auto",
+    rule: "`auto` or an integer from 1 to 64",
+    parse: orWord(["auto"], integer(1, 64)),
+    meaning:
+      "How many threads work. With two or more, webhooks are sent in threads of their own, so that a machine with several cores delivers more. `auto`: one less than the machine has cores, at least 1 and at most 8; 1 with less than 1 GB of memory.",
   },
   allowedHosts: {
     env: "SLUICE_ALLOWED_HOSTS",

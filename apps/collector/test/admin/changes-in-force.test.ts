@@ -81,15 +81,16 @@ async function statesOf(change: number): Promise<string[]> {
 
 describe("what is acknowledged after a change was answered obeys it, while other clients change other destinations", () => {
   test("the URL", async () => {
-    const receivers = [await startReceiver(), await startReceiver()];
-    const id = await world.webhook(receivers[0]?.url ?? "", [world.sourceId]);
+    const receiver = await startReceiver();
+    const id = await world.webhook(receiver.url, [world.sourceId]);
     await changeAndSend((number) => ({
       path: `/destinations/${id}`,
-      body: { settings: { webhooks: [{ url: receivers[(number + 1) % 2]?.url }] } },
+      body: { settings: { webhooks: [{ url: `${receiver.url}/${number}` }] } },
     }));
-    await Promise.all(receivers.map((receiver) => receiver.until((CHANGES * MESSAGES) / 2)));
-    const wrong = receivers.flatMap(({ received }, index) =>
-      received.filter((request) => (changeOf(request) + 1) % 2 !== index),
+    await receiver.until(CHANGES * MESSAGES);
+    // A later change may have come before the message was sent.
+    const wrong = receiver.received.filter(
+      (request) => !(Number(request.path.split("/").at(-1)) >= changeOf(request)),
     );
     expect(wrong.map(({ messageId }) => messageId)).toEqual([]);
   });
@@ -102,11 +103,13 @@ describe("what is acknowledged after a change was answered obeys it, while other
       body: { settings: { sharedSecret: `secret ${number}` } },
     }));
     await receiver.until(CHANGES * MESSAGES);
-    const wrong = receiver.received.filter((request) => {
-      const signature = createHmac("sha1", `secret ${changeOf(request)}`)
-        .update(request.body)
-        .digest("hex");
-      return request.headers["x-signature"] !== signature;
+    // A later change may have come before the message was sent.
+    const wrong = receiver.received.filter(({ body, headers, ...request }) => {
+      const secrets = Array.from({ length: CHANGES }, (_, number) => number).slice(changeOf(request));
+      return !secrets.some(
+        (number) =>
+          createHmac("sha1", `secret ${number}`).update(body).digest("hex") === headers["x-signature"],
+      );
     });
     expect(wrong.map(({ messageId }) => messageId)).toEqual([]);
   });

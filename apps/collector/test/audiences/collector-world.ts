@@ -83,7 +83,7 @@ export interface CollectorWorld {
   close(): Promise<void>;
 }
 
-type WorldOptions = Pick<CollectorOptions, "region" | "regionUrls">;
+type WorldOptions = Pick<CollectorOptions, "region" | "regionUrls" | "workers">;
 
 /** How a collector is started and stopped, whatever it consists of. */
 async function openAlone(options: WorldOptions): Promise<OpenedCollector> {
@@ -110,6 +110,7 @@ const DEVELOPMENT = {
   mode: "dev",
   logger: createLogger({ level: "error" }),
   allowTargets: ["127.0.0.0/8"],
+  workers: Number(process.env.SLUICE_TEST_WORKERS ?? 1),
 } as const;
 
 async function open(options: WorldOptions): Promise<OpenedCollector> {
@@ -118,7 +119,10 @@ async function open(options: WorldOptions): Promise<OpenedCollector> {
   return openClusterCollector(store, () => ({ ...DEVELOPMENT, ...options }));
 }
 
-/** A real collector in development mode, on a data folder of its own. `SLUICE_TEST_STORE` makes it a cluster of three. */
+/**
+ * A real collector in development mode, on a data folder of its own. `SLUICE_TEST_STORE` makes it a cluster of three, and
+ * `SLUICE_TEST_WORKERS` gives it so many threads.
+ */
 export async function openCollector(options: WorldOptions = {}): Promise<CollectorWorld> {
   const opened = await open(options);
   const { adminToken, writeKey, sourceId } = opened.collector.firstRun ?? {};

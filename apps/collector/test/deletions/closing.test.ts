@@ -21,6 +21,7 @@ async function deletionsOptions(clock: ManualClock): Promise<DeletionsOptions> {
     clock,
     digest,
     suppressions: await openSuppressions({ store, clock, digest }),
+    onPurged: async () => {},
     catalog: { get: () => undefined },
     profiles: {
       counted: async () => {},

@@ -56,6 +56,7 @@ async function run(actions: readonly Action[], store: Store): Promise<void> {
     clock,
     digest,
     suppressions: await openSuppressions({ store, clock, digest }),
+    onPurged: async () => {},
     catalog: { get: () => undefined },
     profiles: {
       counted: () => world.consume(),

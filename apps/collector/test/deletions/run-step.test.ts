@@ -42,6 +42,7 @@ async function open(
     store,
     clock,
     suppressions,
+    onPurged: async () => {},
     digest,
     catalog: { get: () => undefined },
     profiles: {

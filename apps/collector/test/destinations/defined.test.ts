@@ -162,7 +162,7 @@ describe("packages", () => {
     await writeFile(join(folder, "own.mjs"), `export default [${GOOD.replace('"t"', '"own"')}];`);
     const loaded = await loadPackages(["one", "one", "./own.mjs"], folder, []);
     expect(loaded.unusable).toEqual([]);
-    expect(loaded.defined.map(({ definition }) => definition.type)).toEqual(["t", "own"]);
+    expect(loaded.loaded.map(({ definition }) => definition.type)).toEqual(["t", "own"]);
   });
 
   it.each([
@@ -172,8 +172,8 @@ describe("packages", () => {
     [`export default ${GOOD.replace('"t"', '"file"')};`, /type file is one of the collector already/],
   ])("that cannot be used are named: %s", async (content, expected) => {
     const folder = await folderWith(content);
-    const { defined, unusable } = await loadPackages(["one", "missing"], folder, ["file"]);
-    expect(defined).toEqual([]);
+    const { loaded, unusable } = await loadPackages(["one", "missing"], folder, ["file"]);
+    expect(loaded).toEqual([]);
     expect(unusable).toMatchObject([
       { package: "one", message: expect.stringMatching(expected) },
       { package: "missing", message: expect.stringContaining("run `npm install missing` there") },

@@ -39,9 +39,9 @@ async function loadExample() {
     join(folder, "tally.mjs"),
     example.replace('"@sluice/destination"', JSON.stringify(source)),
   );
-  const { defined, unusable } = await loadPackages(["./tally.mjs"], folder, []);
+  const { loaded, unusable } = await loadPackages(["./tally.mjs"], folder, []);
   expect(unusable).toEqual([]);
-  const [destination] = defined;
+  const [destination] = loaded;
   if (destination === undefined) throw new Error("the guide has no example");
   return destination;
 }

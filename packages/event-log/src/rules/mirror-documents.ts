@@ -14,7 +14,7 @@ export interface DocumentMirror<T> {
  * call that made the change waits for its promise.
  */
 export async function mirrorDocuments<T>(
-  config: ConfigStore,
+  config: Pick<ConfigStore, "list" | "watch">,
   kind: string,
   changed?: (id: string, document: Versioned<T> | undefined) => Promise<void> | void,
 ): Promise<DocumentMirror<T>> {

@@ -111,6 +111,15 @@ it("waits with a change of a document until the other thread has followed it", a
   expect(await joined.config.get("source", "src_1")).toMatchObject({ value: { name: "A" } });
 });
 
+it("tells everybody of a document that the other thread deletes", async () => {
+  const { store, joined } = await openJoined();
+  await store.config.put("catch_up", "dst_1/src_1", {});
+  const seen: string[] = [];
+  store.config.watch(({ id, document }) => void seen.push(`${id} ${document === undefined}`));
+  expect(await joined.config.delete("catch_up", "dst_1/src_1")).toBe(true);
+  expect(seen).toEqual(["dst_1/src_1 true"]);
+});
+
 it("does not wait for a thread that is gone", async () => {
   const { store, joined, stopSharing } = await openJoined();
   joined.config.watch(() => new Promise(() => {}));

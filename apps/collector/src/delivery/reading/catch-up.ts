@@ -1,11 +1,12 @@
-import type { Offset, Retry, Store } from "@sluice/event-log";
+import type { Offset, Retry } from "@sluice/event-log";
 import { DOCUMENT_KINDS } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { CatchUpDocument, DestinationDocument } from "../../documents/documents.js";
+import type { DeliveryStore } from "../delivery-stage.js";
 import { messagesOf, type SharedReader } from "./shared-reader.js";
 
 export interface CatchUpDeps {
-  readonly store: Store;
+  readonly store: DeliveryStore;
   readonly reader: SharedReader;
   readonly clock: Clock;
 }
@@ -49,7 +50,7 @@ export async function catchUp(
 
 /** The catch-ups that a destination still needs. Deletes the documents of connections that no longer exist. */
 export async function pendingCatchUps(
-  store: Store,
+  store: Pick<DeliveryStore, "config">,
   destinationId: string,
   { connections }: Pick<DestinationDocument, "connections">,
 ): Promise<CatchUpDocument[]> {

@@ -29,12 +29,19 @@ export interface DeliveryEvents {
   storeFailed(destinationId: string, error: unknown): void;
 }
 
-export function deliveryEvents(
-  logger: Logger,
+/** Counts what ended in delivery. */
+export interface DeliveryTally {
+  added(destinationId: string): void;
+  /** `seconds`: from receipt until it ended. */
+  ended(destinationId: string, state: FinalState, seconds: number): void;
+  retried(destinationId: string): void;
+}
+
+/** Counts in the metrics and in the counters over time. */
+export function deliveryTally(
   metrics: Metrics,
-  live: LiveEvents,
   counts: Pick<DeliveryCounts, "delivered" | "failed" | "retried">,
-): DeliveryEvents {
+): DeliveryTally {
   const outcomes = metrics.counter(
     "sluice_deliveries_total",
     "Messages that ended at a destination, by outcome",
@@ -53,33 +60,40 @@ export function deliveryEvents(
       for (const state of ["delivered", "failed"]) outcomes.inc([destinationId, state], 0);
       retries.inc([destinationId], 0);
     },
-    finished(destinationId, stored, state, reason, atMs) {
+    ended(destinationId, state, seconds) {
       outcomes.inc([destinationId, state]);
       if (state === "delivered") {
-        const seconds = Math.max(0, atMs - stored.receivedAtMs) / 1_000;
         latency.observe(seconds);
         counts.delivered(destinationId, seconds);
       } else if (state === "failed") counts.failed(destinationId);
+    },
+    retried(destinationId) {
+      retries.inc([destinationId]);
+      counts.retried(destinationId);
+    },
+  };
+}
+
+export function deliveryEvents(
+  logger: Pick<Logger, "info" | "warn" | "error">,
+  tally: DeliveryTally,
+  live: Pick<LiveEvents, "watched" | "publish">,
+): DeliveryEvents {
+  return {
+    added: (destinationId) => tally.added(destinationId),
+    finished(destinationId, stored, state, reason, atMs) {
+      tally.ended(destinationId, state, Math.max(0, atMs - stored.receivedAtMs) / 1_000);
       if (!live.watched) return;
       const { offset, messageId } = stored;
       live.publish({ kind: "outcome", destinationId, offset, messageId, state, reason, atMs }, stored);
     },
     retrying(destinationId, stored, reason, atMs, nextAttemptAtMs) {
-      retries.inc([destinationId]);
-      counts.retried(destinationId);
+      tally.retried(destinationId);
       if (!live.watched) return;
       const { offset, messageId } = stored;
+      const state = "pending";
       live.publish(
-        {
-          kind: "outcome",
-          destinationId,
-          offset,
-          messageId,
-          state: "pending",
-          reason,
-          atMs,
-          nextAttemptAtMs,
-        },
+        { kind: "outcome", destinationId, offset, messageId, state, reason, atMs, nextAttemptAtMs },
         stored,
       );
     },

@@ -11,7 +11,7 @@ export interface UnusablePackage {
 }
 
 export interface LoadedPackages {
-  readonly defined: readonly DefinedDestination[];
+  readonly loaded: readonly DefinedDestination[];
   readonly unusable: readonly UnusablePackage[];
 }
 
@@ -25,7 +25,7 @@ export async function loadPackages(
   builtIn: readonly string[],
 ): Promise<LoadedPackages> {
   const taken = new Map(builtIn.map((type) => [type, "the collector"]));
-  const defined: DefinedDestination[] = [];
+  const loaded: DefinedDestination[] = [];
   const unusable: UnusablePackage[] = [];
   for (const name of new Set(names)) {
     try {
@@ -35,12 +35,12 @@ export async function loadPackages(
         if (other !== undefined) throw new Error(`Its type ${definition.type} is one of ${other} already`);
       }
       for (const one of found) taken.set(one.definition.type, name);
-      defined.push(...found);
+      loaded.push(...found);
     } catch (error) {
       unusable.push({ package: name, message: error instanceof Error ? error.message : String(error) });
     }
   }
-  return { defined, unusable };
+  return { loaded, unusable };
 }
 
 async function load(name: string, folder: string): Promise<unknown> {

@@ -21,12 +21,18 @@ export interface LiveEvents {
   publish(event: LiveEvent, stored?: StoredMessage): void;
   /** Returns an unsubscribe function. Listeners must not throw, and must not keep the message, which may be large. */
   subscribe(listener: LiveListener): () => void;
+  /** Tells the listener when `watched` changes. Returns an unsubscribe function. */
+  onWatched(listener: (watched: boolean) => void): () => void;
 }
 
 export type LiveListener = (event: LiveEvent, stored: StoredMessage | undefined) => void;
 
 export function liveEvents(): LiveEvents {
   const listeners = new Set<LiveListener>();
+  const watching = new Set<(watched: boolean) => void>();
+  const changed = (): void => {
+    for (const listener of watching) listener(listeners.size > 0);
+  };
   return {
     get watched() {
       return listeners.size > 0;
@@ -36,7 +42,14 @@ export function liveEvents(): LiveEvents {
     },
     subscribe(listener) {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      if (listeners.size === 1) changed();
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) changed();
+      };
+    },
+    onWatched(listener) {
+      watching.add(listener);
+      return () => watching.delete(listener);
     },
   };
 }

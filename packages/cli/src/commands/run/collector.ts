@@ -23,6 +23,7 @@ interface CollectorCommandOptions {
   readonly publicUrl?: string;
   readonly dataDir?: string;
   readonly region?: string;
+  readonly workers?: string;
   readonly clusterServers?: string;
   readonly clusterNode?: string;
   readonly clusterAcceptUnsynced?: boolean;
@@ -46,6 +47,7 @@ export function collectorCommand(io: Io): Command {
     .option("--public-url <url>", "the URL at which clients send messages (SLUICE_PUBLIC_URL)")
     .option("--data-dir <folder>", "the folder for all data (SLUICE_DATA_DIR)")
     .option("--region <region>", "the region to run as (SLUICE_REGION)")
+    .option("--workers <number>", "how many threads work, `auto`: by the machine's cores (SLUICE_WORKERS)")
     .option(
       "--cluster-servers <urls>",
       "run as a part of a cluster, on these NATS servers (SLUICE_CLUSTER_SERVERS)",

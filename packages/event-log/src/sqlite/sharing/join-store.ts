@@ -13,10 +13,10 @@ import { sqliteConsumers } from "../client/consumers.js";
 import { SqliteEventLog } from "../client/event-log.js";
 import type { FromHost, FromMember, SharedCall } from "./messages.js";
 
-/** A store that another thread has. Only that thread appends to the log and changes documents. */
-export interface JoinedStore extends Pick<Store, "consumers" | "health"> {
+/** A store that another thread has. Only that thread appends to the log and puts documents. */
+export interface JoinedStore extends Pick<Store, "consumers"> {
   readonly log: Omit<EventLog, "append">;
-  readonly config: Pick<ConfigStore, "get" | "list" | "watch">;
+  readonly config: Pick<ConfigStore, "get" | "list" | "delete" | "watch">;
   close(): void;
 }
 
@@ -28,6 +28,7 @@ export async function joinStore(port: SharePort, clock: Clock): Promise<JoinedSt
   const opened = Promise.withResolvers<void>();
   const connection = new JoinedConnection(
     port,
+    clock,
     {
       opened(snapshot) {
         log.opened(snapshot);
@@ -39,12 +40,11 @@ export async function joinStore(port: SharePort, clock: Clock): Promise<JoinedSt
     watchers,
   );
   await opened.promise;
-  const { get, list } = sqliteConfigStore(open);
+  const { get, list, delete: remove } = sqliteConfigStore(open);
   return {
     log,
     consumers: sqliteConsumers(open, clock),
-    config: { get, list, watch: watchers.watch },
-    health: () => connection.health(),
+    config: { get, list, delete: remove, watch: watchers.watch },
     close: () => void connection.close(),
   };
 }
@@ -57,6 +57,7 @@ interface JoinedEvents extends Pick<ConnectionEvents, "opened" | "stats"> {
 class JoinedConnection implements StoreConnection {
   readonly readsAfterWrites = false;
   readonly #port: SharePort;
+  readonly #clock: Pick<Clock, "now">;
   readonly #events: JoinedEvents;
   readonly #watchers: ConfigWatchers;
   readonly #pending = new PendingCalls();
@@ -64,8 +65,9 @@ class JoinedConnection implements StoreConnection {
   #isScheduled = false;
   #isClosed = false;
 
-  constructor(port: SharePort, events: JoinedEvents, watchers: ConfigWatchers) {
+  constructor(port: SharePort, clock: Pick<Clock, "now">, events: JoinedEvents, watchers: ConfigWatchers) {
     this.#port = port;
+    this.#clock = clock;
     this.#events = events;
     this.#watchers = watchers;
     port.on("message", (message) => this.#receive(message as FromHost));
@@ -98,7 +100,9 @@ class JoinedConnection implements StoreConnection {
   beforeSend(): void {}
 
   health(): StoreHealth {
-    return this.#isClosed ? { kind: "unavailable", reason: LEFT, sinceMs: Date.now() } : { kind: "ready" };
+    return this.#isClosed
+      ? { kind: "unavailable", reason: LEFT, sinceMs: this.#clock.now() }
+      : { kind: "ready" };
   }
 
   async close(): Promise<void> {

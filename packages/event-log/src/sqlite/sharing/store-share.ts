@@ -4,13 +4,13 @@ import { StoreError } from "../../ports/errors.js";
 import type { SharePort } from "../../ports/share-port.js";
 import { followInTime } from "../../rules/follow-in-time.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
-import type { Answer, LogStats, Snapshot } from "../calls/operations.js";
+import type { Answer, LogStats, OperationName, Operations, Snapshot } from "../calls/operations.js";
 import type { StoreConnection } from "../client/connection.js";
 import type { FromHost, FromMember, SharedCall } from "./messages.js";
 
 export interface ShareParts {
   readonly connection: Pick<StoreConnection, "ask">;
-  readonly config: Pick<ConfigStore, "watch">;
+  readonly config: Pick<ConfigStore, "delete" | "watch">;
   readonly clock: Clock;
   /** What the store's client has copies of, as it is now. */
   readonly snapshot: () => Snapshot;
@@ -78,10 +78,18 @@ export class StoreShare {
   }
 
   #call({ id, operation, request, transfer }: SharedCall): void {
-    this.#parts.connection.ask(operation, request as never, transfer).then(
+    this.#ask(operation, request, transfer).then(
       (answer) => this.#answer({ id, kind: "done", answer }),
       (error: unknown) => this.#answer({ id, ...refusalOf(error) }),
     );
+  }
+
+  /** A change of a document goes through the store, so that everybody follows it. */
+  #ask(operation: OperationName, request: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown> {
+    if (operation !== "deleteDocument")
+      return this.#parts.connection.ask(operation, request as never, transfer);
+    const { kind, id } = request as Operations["deleteDocument"]["request"];
+    return this.#parts.config.delete(kind, id);
   }
 
   #answer(answer: Answer): void {

@@ -1,0 +1,128 @@
+import { idDigest, idDigestKey, type JoinedStore, joinStore } from "@sluice/event-log";
+import { systemClock } from "@sluice/resilience";
+import { type CallPort, serve } from "@sluice/resilience/node";
+import { BUILT_IN_TYPES, type Catalog, createCatalog } from "../../destinations/catalog.js";
+import { loadPackages } from "../../destinations/defined/load-packages.js";
+import { secretBox } from "../../destinations/secret-box.js";
+import { FollowedSuppressions } from "../../documents/followed-suppressions.js";
+import type { LogFields, Logger, LogLevel } from "../../process/telemetry/logger.js";
+import type { Tracing } from "../../process/telemetry/tracing.js";
+import { egressPolicy } from "../../sender/egress-policy.js";
+import { type RunningDelivery, runDelivery } from "../run-delivery.js";
+import { deliveryEvents } from "../settling/delivery-events.js";
+import { batchedTally } from "./batched-tally.js";
+import type { DeliveryNotice, DeliveryStart, DeliveryThreadApi, DeliveryThreadData } from "./thread-api.js";
+
+type Notify = (notice: DeliveryNotice) => void;
+
+/** Runs a delivery in this thread for the main thread at the other end of `parent`. */
+export function serveDelivery(parent: CallPort & { close(): void }, data: DeliveryThreadData): void {
+  const notify: Notify = (notice) => server.notify(notice);
+  const begun = Promise.withResolvers<void>();
+  const live = {
+    watched: false,
+    publish: (...[event, stored]: Parameters<LivePublish>) => notify({ kind: "live", event, stored }),
+  };
+  let running:
+    | { delivery: RunningDelivery; suppressions: FollowedSuppressions; store: JoinedStore }
+    | undefined;
+  const delivery = (): RunningDelivery => {
+    if (running === undefined) throw new Error("the delivery has not started");
+    return running.delivery;
+  };
+  const api: DeliveryThreadApi = {
+    async start({ port, assigned, purges, isWatched, mayBegin }: DeliveryStart) {
+      live.watched = isWatched;
+      if (mayBegin) begun.resolve();
+      const store = await joinStore(port, systemClock);
+      const digest = idDigest(idDigestKey(data.key));
+      const suppressions = await FollowedSuppressions.open({ store, digest }, purges);
+      const logger = loggerTo(notify);
+      const started = await runDelivery({
+        store,
+        suppressions,
+        catalog: await catalogOf(data, logger),
+        clock: systemClock,
+        policy: data.policy,
+        logger: logger.with({ component: "delivery" }),
+        events: deliveryEvents(
+          logger.with({ component: "delivery" }),
+          batchedTally((tally) => notify({ kind: "tally", tally })),
+          live,
+        ),
+        tracing: data.recordsSpans ? tracingTo(notify) : undefined,
+        mayBegin: begun.promise,
+        async disableTarget(destinationId, url) {
+          notify({ kind: "gone", destinationId, url });
+          return false;
+        },
+        assigned,
+      });
+      running = { delivery: started, suppressions, store };
+    },
+    begin: () => begun.resolve(),
+    watch(isWatched) {
+      live.watched = isWatched;
+    },
+    takePurges: (purges) => running?.suppressions.takePurges(purges),
+    assign: (ids) => delivery().assign(ids),
+    wake: (id) => delivery().wake(id),
+    requeued: (id) => delivery().requeued(id),
+    discard: (id, deliveries, reason) => delivery().discard(id, deliveries, reason),
+    status: (id) => delivery().status(id),
+    readings: () => delivery().readings(),
+    async close(graceMs) {
+      await running?.delivery.close(graceMs);
+      running?.suppressions.close();
+      running?.store.close();
+    },
+  };
+  const server = serve<DeliveryThreadApi, { message: string }, DeliveryNotice>(parent, api, {
+    lastMethod: "close",
+  });
+}
+
+type LivePublish = (
+  event: Extract<DeliveryNotice, { kind: "live" }>["event"],
+  stored?: Extract<DeliveryNotice, { kind: "live" }>["stored"],
+) => void;
+
+async function catalogOf(
+  { key, allowTargets, packages, folder, exportsFolder }: DeliveryThreadData,
+  logger: Logger,
+): Promise<Catalog> {
+  const log = logger.with({ component: "destinations" });
+  return createCatalog({
+    clock: systemClock,
+    secrets: secretBox(key),
+    egress: egressPolicy({ allow: allowTargets }),
+    exportsFolder,
+    packages: await loadPackages(packages, folder, BUILT_IN_TYPES),
+    log: (level, text, fields) => log[level](text, fields),
+  });
+}
+
+/** Lines are written by the main thread. */
+function loggerTo(notify: Notify, bound: LogFields = {}): Logger {
+  const at =
+    (level: LogLevel) =>
+    (text: string, fields: LogFields = {}): void =>
+      notify({ kind: "log", level, text, fields: { ...bound, ...fields } });
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    with: (fields) => loggerTo(notify, { ...bound, ...fields }),
+  };
+}
+
+/** Traces begin where messages are taken in: here only those go on that messages carry. */
+function tracingTo(notify: Notify): Tracing {
+  return {
+    samples: () => false,
+    startsTraces: false,
+    record: (span) => notify({ kind: "span", span }),
+    onDropped() {},
+  };
+}

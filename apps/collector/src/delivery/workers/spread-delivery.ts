@@ -1,0 +1,219 @@
+import { DOCUMENT_KINDS, mirrorDocuments, type Store } from "@sluice/event-log";
+import type { DestinationDocument } from "../../documents/documents.js";
+import type { LiveEvents } from "../../process/telemetry/live-events.js";
+import type { Logger } from "../../process/telemetry/logger.js";
+import { disableTarget } from "../control/disable-target.js";
+import type { DestinationReading } from "../readings.js";
+import { type RunningDelivery, type RunParts, runDelivery } from "../run-delivery.js";
+import type { DeliveryTally } from "../settling/delivery-events.js";
+import { type Load, nextMove, placeFor } from "./assign.js";
+import { takeTally } from "./batched-tally.js";
+import { DeliveryThread, type DeliveryWorker } from "./delivery-thread.js";
+import type { DeliveryNotice } from "./thread-api.js";
+
+export interface SpreadParts extends Omit<RunParts, "assigned"> {
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly live: LiveEvents;
+  /** Counts what ended, in every thread. */
+  readonly tally: DeliveryTally;
+  /** How many threads deliver besides this one. */
+  readonly count: number;
+  readonly startThread: () => DeliveryWorker;
+}
+
+/** How often destinations are weighed, in milliseconds. */
+const BALANCE_EVERY_MS = 10_000;
+/** The worker of destinations that only this thread can open. */
+const HERE = 0;
+
+/**
+ * Delivers in several threads. Each destination has one worker at a time, which does everything for it; a destination that moves is closed
+ * by the old worker before the new one opens it. This thread (worker 0) delivers to destinations of types that threads cannot open.
+ */
+export async function spreadDelivery(parts: SpreadParts): Promise<RunningDelivery> {
+  const spread = new Spread(parts);
+  await spread.open();
+  return spread;
+}
+
+class Spread implements RunningDelivery {
+  readonly #parts: SpreadParts;
+  /** The worker of each destination. */
+  readonly #placement = new Map<string, number>();
+  /** Messages that ended since the last weighing, by destination. */
+  #ended = new Map<string, number>();
+  #loads: readonly Load[] = [];
+  #here: RunningDelivery | undefined;
+  #threads: readonly DeliveryThread[] = [];
+  #hasBegun = false;
+  #stop: (() => void)[] = [];
+
+  constructor(parts: SpreadParts) {
+    this.#parts = parts;
+  }
+
+  async open(): Promise<void> {
+    const { store, clock, live, mayBegin, count } = this.#parts;
+    // Followed before the workers follow them, so that a new destination has a worker.
+    const documents = await mirrorDocuments<DestinationDocument>(
+      store.config,
+      DOCUMENT_KINDS.destination,
+      (id, document) => this.#follow(id, document?.value),
+    );
+    this.#here = await runDelivery({ ...this.#parts, assigned: this.#assignedTo(HERE) });
+    this.#threads = Array.from({ length: count }, (_, thread) => this.#startThread(thread + 1));
+    // What was added since.
+    await this.#here.assign(this.#assignedTo(HERE));
+    void (mayBegin ?? Promise.resolve()).then(() => {
+      this.#hasBegun = true;
+      for (const thread of this.#threads) thread.tell("begin");
+    });
+    const stopWatching = live.onWatched((isWatched) => {
+      for (const thread of this.#threads) thread.tell("watch", isWatched);
+    });
+    let cancel = (): void => {};
+    const balance = (): void => {
+      cancel = clock.after(BALANCE_EVERY_MS, () => void this.#balance().finally(balance));
+    };
+    balance();
+    this.#stop = [() => documents.close(), stopWatching, () => cancel()];
+  }
+
+  #startThread(worker: number): DeliveryThread {
+    const { clock, logger, store, startThread, suppressions, live } = this.#parts;
+    if (store.share === undefined) throw new Error("this store can be used in one thread only");
+    return new DeliveryThread(
+      {
+        clock,
+        logger,
+        share: store.share,
+        startThread,
+        beginning: () => ({
+          purges: suppressions?.purges ?? [],
+          isWatched: live.watched,
+          mayBegin: this.#hasBegun,
+        }),
+        onNotice: (notice) => this.#take(notice),
+      },
+      this.#assignedTo(worker),
+    );
+  }
+
+  get #workers(): readonly RunningDelivery[] {
+    return this.#here === undefined ? [] : [this.#here, ...this.#threads];
+  }
+
+  #workerOf(destinationId: string): RunningDelivery | undefined {
+    return this.#workers[this.#placement.get(destinationId) ?? HERE];
+  }
+
+  #assignedTo(worker: number): readonly string[] {
+    return [...this.#placement].filter(([, at]) => at === worker).map(([id]) => id);
+  }
+
+  /** A destination was added or deleted. */
+  async #follow(id: string, document: DestinationDocument | undefined): Promise<void> {
+    const { catalog, count, store } = this.#parts;
+    const before = this.#placement.get(id);
+    if (document !== undefined) {
+      if (before !== undefined) return;
+      const loads = this.#loadsOf([...this.#placement.keys()]);
+      const inThreads = new Map([...this.#placement].map(([one, worker]) => [one, worker - 1]));
+      const isHere = !catalog.inThreads.has(document.type);
+      const worker = isHere ? HERE : 1 + placeFor(loads, inThreads, count);
+      this.#placement.set(id, worker);
+      await this.#workers[worker]?.assign(this.#assignedTo(worker));
+    } else if (before !== undefined) {
+      this.#placement.delete(id);
+      await this.#workers[before]?.assign(this.#assignedTo(before));
+      // Its worker may be gone.
+      await store.consumers.remove(id);
+    }
+  }
+
+  #loadsOf(ids: readonly string[]): readonly Load[] {
+    const known = new Map(this.#loads.map((load) => [load.id, load]));
+    return ids.map((id) => known.get(id) ?? { id, perSecond: 0 });
+  }
+
+  /** Moves at most one destination. */
+  async #balance(): Promise<void> {
+    const ended = this.#ended;
+    this.#ended = new Map();
+    const perSecond = (id: string): number => ((ended.get(id) ?? 0) * 1_000) / BALANCE_EVERY_MS;
+    this.#loads = [...this.#placement.keys()].map((id) => ({ id, perSecond: perSecond(id) }));
+    const movable = this.#loads.filter(({ id }) => this.#placement.get(id) !== HERE);
+    const inThreads = new Map([...this.#placement].map(([id, worker]) => [id, worker - 1]));
+    const move = nextMove(movable, inThreads, this.#parts.count);
+    if (move === undefined) return;
+    const from = this.#placement.get(move.id) ?? HERE;
+    this.#placement.set(move.id, move.to + 1);
+    await this.#workers[from]?.assign(this.#assignedTo(from));
+    await this.#workers[move.to + 1]?.assign(this.#assignedTo(move.to + 1));
+  }
+
+  #take(notice: DeliveryNotice): void {
+    const { tally, live, logger, tracing, events } = this.#parts;
+    switch (notice.kind) {
+      case "tally":
+        takeTally(tally, notice.tally);
+        for (const [id, { states }] of notice.tally) {
+          const count = [...states.values()].reduce((sum, ended) => sum + ended.length, 0);
+          this.#ended.set(id, (this.#ended.get(id) ?? 0) + count);
+        }
+        return;
+      case "live":
+        live.publish(notice.event, notice.stored);
+        return;
+      case "log":
+        logger[notice.level](notice.text, notice.fields);
+        return;
+      case "span":
+        tracing?.record(notice.span);
+        return;
+      case "gone": {
+        const { destinationId, url } = notice;
+        disableTarget(this.#parts, destinationId, url).then(
+          (isChanged) => isChanged && events.gone(destinationId, url),
+          (error) => events.storeFailed(destinationId, error),
+        );
+        return;
+      }
+      default:
+        notice satisfies never;
+    }
+  }
+
+  /** Workers are assigned by the documents alone. */
+  async assign(): Promise<void> {}
+
+  wake(destinationId: string): void {
+    this.#workerOf(destinationId)?.wake(destinationId);
+  }
+
+  requeued(destinationId?: string): void {
+    if (destinationId !== undefined) this.#workerOf(destinationId)?.requeued(destinationId);
+    else for (const worker of this.#workers) worker.requeued();
+  }
+
+  async takePurges(...[purges]: Parameters<RunningDelivery["takePurges"]>): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.takePurges(purges)));
+  }
+
+  discard: RunningDelivery["discard"] = async (destinationId, deliveries, reason) =>
+    (await this.#workerOf(destinationId)?.discard(destinationId, deliveries, reason)) ?? [];
+
+  status: RunningDelivery["status"] = async (destinationId) =>
+    this.#workerOf(destinationId)?.status(destinationId);
+
+  async readings(): Promise<ReadonlyMap<string, DestinationReading>> {
+    const all = await Promise.all(this.#workers.map((worker) => worker.readings()));
+    return new Map(all.flatMap((readings) => [...readings]));
+  }
+
+  async close(graceMs: number): Promise<void> {
+    for (const stop of this.#stop) stop();
+    await Promise.all(this.#workers.map((worker) => worker.close(graceMs)));
+  }
+}

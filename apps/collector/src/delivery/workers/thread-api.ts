@@ -1,0 +1,72 @@
+import type { MessagePort } from "node:worker_threads";
+import type { Offset, StoredMessage } from "@sluice/event-log";
+import type { Purge } from "../../documents/followed-suppressions.js";
+import type { LiveEvent } from "../../process/telemetry/live-events.js";
+import type { LogFields, LogLevel } from "../../process/telemetry/logger.js";
+import type { FinishedSpan } from "../../process/telemetry/tracing.js";
+import type { DeliveryPolicy } from "../delivery-policy.js";
+import type { DestinationStatus } from "../delivery-stage.js";
+import type { Discarding } from "../destination-delivery.js";
+import type { DestinationReading } from "../readings.js";
+import type { BatchedTally } from "./batched-tally.js";
+
+/** What a thread needs to open destinations by itself. */
+export interface DeliveryThreadData {
+  readonly exportsFolder: string;
+  /** The key that seals the secrets of destinations, and keys the digests of user ids. */
+  readonly key: Uint8Array;
+  readonly allowTargets: readonly string[];
+  /** Packages of destination types, and the folder that they are installed in. */
+  readonly packages: readonly string[];
+  readonly folder: string;
+  readonly policy: DeliveryPolicy;
+  /** Whether attempts at traced messages are recorded. */
+  readonly recordsSpans: boolean;
+}
+
+/** What a thread begins with. */
+export interface DeliveryStart {
+  /** Joins the store. */
+  readonly port: MessagePort;
+  readonly assigned: readonly string[];
+  readonly purges: readonly Purge[];
+  /** Whether somebody watches live events. */
+  readonly isWatched: boolean;
+  /** Whether sending may begin. Otherwise `begin` says when. */
+  readonly mayBegin: boolean;
+}
+
+/** What the main thread calls. The names are those of `RunningDelivery`. */
+export interface DeliveryThreadApi {
+  /** Resolves when it delivers. The first call. */
+  start(start: DeliveryStart): Promise<void>;
+  begin(): void;
+  watch(isWatched: boolean): void;
+  takePurges(purges: readonly Purge[]): void;
+  assign(destinationIds: readonly string[]): Promise<void>;
+  wake(destinationId: string): void;
+  requeued(destinationId?: string): void;
+  discard(
+    destinationId: string,
+    deliveries: readonly Discarding[],
+    reason: string,
+  ): Promise<readonly Offset[]>;
+  status(destinationId: string): Promise<DestinationStatus | undefined>;
+  readings(): Promise<ReadonlyMap<string, DestinationReading>>;
+  /** The last call. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** What a thread tells by itself. */
+export type DeliveryNotice =
+  | { readonly kind: "tally"; readonly tally: BatchedTally }
+  | { readonly kind: "live"; readonly event: LiveEvent; readonly stored: StoredMessage | undefined }
+  | {
+      readonly kind: "log";
+      readonly level: LogLevel;
+      readonly text: string;
+      readonly fields: LogFields;
+    }
+  | { readonly kind: "span"; readonly span: FinishedSpan }
+  /** A URL answered 410 Gone. */
+  | { readonly kind: "gone"; readonly destinationId: string; readonly url: string };

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import type { Store } from "@sluice/event-log";
+import { startThread, type ThreadRoom } from "@sluice/resilience/node";
+import type { CollectorOptions } from "../../collector-options.js";
+import { DELIVERY_DEFAULTS } from "../delivery-policy.js";
+import type { SpreadParts } from "./spread-delivery.js";
+import type { DeliveryThreadData } from "./thread-api.js";
+
+/** Messages that are read ahead take the most of it. */
+const ROOM: ThreadRoom = { youngMb: 16, oldMb: 512 };
+
+/**
+ * The threads that deliver besides the main one. Undefined if there are none, or if what they would need exists in this thread only.
+ */
+export function deliveryThreads(
+  options: CollectorOptions,
+  key: Uint8Array,
+  store: Store,
+): Pick<SpreadParts, "count" | "startThread"> | undefined {
+  const { workers = 1, clock, resolve, openEndpoint, tracing, destinations = [] } = options;
+  const isOnlyHere = clock !== undefined || resolve !== undefined || openEndpoint !== undefined;
+  // Whether a trace begins at the collector is for the exporter to say.
+  const beginsTraces =
+    tracing !== undefined && tracing.exportsSpans !== false && tracing.startsTraces !== false;
+  if (workers < 2 || store.share === undefined || isOnlyHere || beginsTraces) return undefined;
+  const data: DeliveryThreadData = {
+    exportsFolder: join(options.dataDirectory, "exports"),
+    key,
+    allowTargets: options.allowTargets ?? [],
+    packages: destinations.filter((one) => typeof one === "string"),
+    folder: process.cwd(),
+    policy: { ...DELIVERY_DEFAULTS, ...options.deliveryPolicy },
+    recordsSpans: tracing !== undefined && tracing.exportsSpans !== false,
+  };
+  const isSource = import.meta.url.endsWith(".ts");
+  const entry = new URL(isSource ? "./worker.ts" : "./delivery-worker.js", import.meta.url);
+  return {
+    count: workers - 1,
+    startThread: () => startThread(entry, { name: "sluice-delivery", room: ROOM, workerData: data }),
+  };
+}
