@@ -27,6 +27,12 @@ export const BENCHES = {
     args: ["--seconds", "3"],
     short: ["--seconds", "1"],
   },
+  workers: {
+    title: "Threads that deliver",
+    script: "collector/workers.bench.mjs",
+    args: ["--seconds", "4"],
+    short: ["--seconds", "1", "--workers", "1,2"],
+  },
   latency: {
     title: "Latency from request to receipt",
     script: "collector/latency.bench.mjs",

@@ -2,7 +2,7 @@
  * Runs a collector. Sends `{port, url, writeKey}` when it is ready, and takes messages: `{destinations: [url], settings}` → `{ids}`;
  * `{append: n}` appends n messages and answers when they are synced; `{mark: true}` notes the CPU time; `{cpu: true}` → CPU since then,
  * memory and store size; `{wake: id}`; `{send: n, sentAtMs}` appends without answering. With an argument, the URL of an OTLP endpoint,
- * it exports traces, sampled as `OTEL_TRACES_SAMPLER` says.
+ * it exports traces, sampled as `OTEL_TRACES_SAMPLER` says. `SLUICE_BENCH_WORKERS`: how many threads work.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,6 +28,7 @@ const collector = await startCollector({
   dataDirectory,
   logger: createLogger({ level: "error" }),
   allowTargets: ["127.0.0.0/8"],
+  workers: Number(process.env.SLUICE_BENCH_WORKERS ?? 1),
   ...(telemetry === undefined ? {} : { tracing: telemetry.tracing }),
 });
 const { writeKey, adminToken, sourceId } = collector.firstRun;

@@ -10,6 +10,7 @@ export function forked(url, args = [], execArgv = [], env = {}) {
   });
   const first = once(child, "message");
   return {
+    pid: child.pid,
     /** The message it sends when it is ready. */
     ready: first.then(([message]) => message),
     tell: (message) => child.send(message),

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 const TICKS_PER_SECOND = 100;
 
@@ -22,4 +22,14 @@ export async function untilQuiet(processes) {
     if (now - before < QUIET_CORES) return;
     before = now;
   }
+}
+
+/** CPU seconds that each thread of a process has used so far, by the thread's number. */
+export function threadSecondsOf({ pid }) {
+  const seconds = new Map();
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const fields = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8").split(") ")[1].split(" ");
+    seconds.set(thread, (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND);
+  }
+  return seconds;
 }
