@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqliteStore } from "@sluice/event-log";
+import { idDigest, idDigestKey, openSqliteStore, userIdentity } from "@sluice/event-log";
 import { batchOf } from "@sluice/event-log/testing";
 import { systemClock } from "@sluice/resilience";
 import { startThread } from "@sluice/resilience/node";
@@ -13,6 +14,7 @@ import type { DeliveryWorker } from "../../src/delivery/workers/delivery-thread.
 import type { DeliveryThreadData } from "../../src/delivery/workers/thread-api.js";
 import { createCatalog } from "../../src/destinations/catalog.js";
 import { secretBox } from "../../src/destinations/secret-box.js";
+import { openSuppressions } from "../../src/documents/suppressions.js";
 import { liveEvents } from "../../src/process/telemetry/live-events.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
@@ -128,7 +130,12 @@ async function openThreads() {
     policy: DELIVERY_DEFAULTS,
     recordsSpans: false,
   };
+  const suppressions = await openSuppressions({
+    ...{ store, clock: systemClock },
+    digest: idDigest(idDigestKey(key)),
+  });
   const delivery = await startDelivery({
+    suppressions,
     ...{ store, catalog, clock: systemClock, metrics: createMetrics(), live: liveEvents() },
     logger: createLogger({ write: (line) => log.push(line) }),
     threads: {
@@ -146,10 +153,15 @@ async function openThreads() {
     await store.close();
     await rm(folder, { recursive: true });
   });
-  const create = async (url: string): Promise<string> => {
+  const create = async (url: string, settings: object = {}): Promise<string> => {
     const result = await createDestination(
       { store, catalog, clock: systemClock },
-      { type: "webhooks", name: "Hook", sourceIds: ["src_1"], settings: { webhooks: [{ url }] } },
+      {
+        type: "webhooks",
+        name: "Hook",
+        sourceIds: ["src_1"],
+        settings: { webhooks: [{ url }], ...settings },
+      },
     );
     if (result.kind !== "changed") throw new Error(JSON.stringify(result));
     return result.destination.id;
@@ -196,4 +208,21 @@ it("removes a destination that is deleted while its thread is away", async () =>
   await workers[0]?.terminate();
   await store.config.delete("destination", id);
   await expect(store.consumers.nextDueMs(id)).rejects.toMatchObject({ code: "not_found" });
+});
+
+it("sends nothing of a user whose messages were purged, though its thread has read them", async () => {
+  const { store, delivery, create } = await openThreads();
+  const receiver = await startReceiver();
+  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+  receiver.answer(
+    (_request: Received, response: ServerResponse) => void mayAnswer.then(() => response.end()),
+  );
+  const id = await create(receiver.url, { concurrency: 1 });
+  await store.log.append(batchOf([track("first"), { ...track("gone"), userId: "u2" }, track("last")]));
+  await receiver.until(1);
+  await delivery.purged([userIdentity("u2")]);
+  answer();
+  await receiver.until(2);
+  await until(async () => expect((await delivery.status(id))?.behind).toBe(0));
+  expect(idsOf(receiver)).toEqual(["first", "last"]);
 });

@@ -4,7 +4,7 @@ import { type CallPort, serve } from "@sluice/resilience/node";
 import { BUILT_IN_TYPES, type Catalog, createCatalog } from "../../destinations/catalog.js";
 import { loadPackages } from "../../destinations/defined/load-packages.js";
 import { secretBox } from "../../destinations/secret-box.js";
-import { FollowedSuppressions } from "../../documents/followed-suppressions.js";
+import { FollowedSuppressions, type Purge } from "../../documents/followed-suppressions.js";
 import type { LogFields, Logger, LogLevel } from "../../process/telemetry/logger.js";
 import type { Tracing } from "../../process/telemetry/tracing.js";
 import { egressPolicy } from "../../sender/egress-policy.js";
@@ -23,9 +23,10 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
     watched: false,
     publish: (...[event, stored]: Parameters<LivePublish>) => notify({ kind: "live", event, stored }),
   };
-  let running:
-    | { delivery: RunningDelivery; suppressions: FollowedSuppressions; store: JoinedStore }
-    | undefined;
+  let running: { delivery: RunningDelivery; store: JoinedStore } | undefined;
+  let suppressions: FollowedSuppressions | undefined;
+  /** What was purged while this thread starts. */
+  const purged: Purge[] = [];
   const delivery = (): RunningDelivery => {
     if (running === undefined) throw new Error("the delivery has not started");
     return running.delivery;
@@ -36,7 +37,8 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
       if (mayBegin) begun.resolve();
       const store = await joinStore(port, systemClock);
       const digest = idDigest(idDigestKey(data.key));
-      const suppressions = await FollowedSuppressions.open({ store, digest }, purges);
+      suppressions = await FollowedSuppressions.open({ store, digest }, purges);
+      suppressions.takePurges(purged);
       const logger = loggerTo(notify);
       const started = await runDelivery({
         store,
@@ -58,13 +60,16 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
         },
         assigned,
       });
-      running = { delivery: started, suppressions, store };
+      running = { delivery: started, store };
     },
     begin: () => begun.resolve(),
     watch(isWatched) {
       live.watched = isWatched;
     },
-    takePurges: (purges) => running?.suppressions.takePurges(purges),
+    takePurges(purges) {
+      purged.push(...purges);
+      suppressions?.takePurges(purges);
+    },
     assign: (ids) => delivery().assign(ids),
     wake: (id) => delivery().wake(id),
     requeued: (id) => delivery().requeued(id),
@@ -73,7 +78,7 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
     readings: () => delivery().readings(),
     async close(graceMs) {
       await running?.delivery.close(graceMs);
-      running?.suppressions.close();
+      suppressions?.close();
       running?.store.close();
     },
   };
@@ -106,8 +111,14 @@ async function catalogOf(
 function loggerTo(notify: Notify, bound: LogFields = {}): Logger {
   const at =
     (level: LogLevel) =>
-    (text: string, fields: LogFields = {}): void =>
-      notify({ kind: "log", level, text, fields: { ...bound, ...fields } });
+    (text: string, fields: LogFields = {}): void => {
+      try {
+        notify({ kind: "log", level, text, fields: { ...bound, ...fields } });
+      } catch (error) {
+        // A package may log what cannot be sent to another thread.
+        notify({ kind: "log", level, text, fields: { ...bound, fieldsLeftOut: String(error) } });
+      }
+    };
   return {
     debug: at("debug"),
     info: at("info"),

@@ -48,6 +48,7 @@ class Spread implements RunningDelivery {
   #threads: readonly DeliveryThread[] = [];
   #hasBegun = false;
   #stop: (() => void)[] = [];
+  #isClosed = false;
 
   constructor(parts: SpreadParts) {
     this.#parts = parts;
@@ -74,7 +75,8 @@ class Spread implements RunningDelivery {
     });
     let cancel = (): void => {};
     const balance = (): void => {
-      cancel = clock.after(BALANCE_EVERY_MS, () => void this.#balance().finally(balance));
+      if (!this.#isClosed)
+        cancel = clock.after(BALANCE_EVERY_MS, () => void this.#balance().finally(balance));
     };
     balance();
     this.#stop = [() => documents.close(), stopWatching, () => cancel()];
@@ -146,7 +148,7 @@ class Spread implements RunningDelivery {
     const movable = this.#loads.filter(({ id }) => this.#placement.get(id) !== HERE);
     const inThreads = new Map([...this.#placement].map(([id, worker]) => [id, worker - 1]));
     const move = nextMove(movable, inThreads, this.#parts.count);
-    if (move === undefined) return;
+    if (move === undefined || this.#isClosed) return;
     const from = this.#placement.get(move.id) ?? HERE;
     this.#placement.set(move.id, move.to + 1);
     await this.#workers[from]?.assign(this.#assignedTo(from));
@@ -213,6 +215,7 @@ class Spread implements RunningDelivery {
   }
 
   async close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
     for (const stop of this.#stop) stop();
     await Promise.all(this.#workers.map((worker) => worker.close(graceMs)));
   }
