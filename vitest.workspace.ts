@@ -9,9 +9,12 @@ const folders = ["packages", "apps", "examples"].flatMap((parent) =>
     .filter((folder) => existsSync(`${folder}/test`)),
 );
 
-/** The collector's end-to-end tests, which can also run on a cluster of three. `npm test` runs one of them there, `npm run test:cluster` all. */
-function testsOnCluster(): string[] {
-  if (process.env.SLUICE_TEST_STORE === undefined) return ["test/deletions/shared-headers.test.ts"];
+/**
+ * The collector's end-to-end tests, which can also run on a cluster of three, and with several workers. `npm test` runs some of them there;
+ * `npm run test:cluster` and `npm run test:workers` run all.
+ */
+function endToEndTests(variable: string, some: readonly string[]): string[] {
+  if (process.env[variable] === undefined) return [...some];
   return readdirSync("apps/collector/test", { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))
     .filter((file) => readFileSync(`apps/collector/test/${file}`, "utf8").includes("openCollector("))
@@ -50,9 +53,23 @@ export default defineConfig({
         test: {
           name: "apps/collector on a cluster",
           root: "apps/collector",
-          include: testsOnCluster(),
+          include: endToEndTests("SLUICE_TEST_STORE", ["test/deletions/shared-headers.test.ts"]),
           env: { SLUICE_TEST_STORE: process.env.SLUICE_TEST_STORE ?? "replicated" },
           testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true as const,
+        test: {
+          name: "apps/collector with three workers",
+          root: "apps/collector",
+          include: endToEndTests("SLUICE_TEST_WORKERS", [
+            "test/admin/changes-in-force.test.ts",
+            "test/deletions/shared-headers.test.ts",
+          ]),
+          env: { SLUICE_TEST_WORKERS: process.env.SLUICE_TEST_WORKERS ?? "3" },
+          testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
