@@ -2,13 +2,13 @@ import type { CancelTimer, Clock } from "@sluice/resilience";
 import type { Snapshots } from "../../ports/snapshots.js";
 import type { Store } from "../../ports/store.js";
 import type { LogStats, Snapshot } from "../calls/operations.js";
-import { StoreShare } from "../sharing/store-share.js";
 import { sqliteConfigStore } from "./config-store.js";
 import type { ConnectionEvents, StoreConnection } from "./connection.js";
 import { sqliteConsumers } from "./consumers.js";
 import { SqliteEventLog } from "./event-log.js";
 import { sqlitePurging } from "./purging.js";
 import { sqliteRejectionLog } from "./rejection-log.js";
+import { StoreShare } from "./store-share.js";
 import { firstTrustedTime, nextTrustedTime, type TrustedTime, trustedMs } from "./trusted-time.js";
 
 /** How often retention runs, in milliseconds. */

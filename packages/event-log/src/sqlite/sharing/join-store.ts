@@ -7,11 +7,11 @@ import type { SharePort } from "../../ports/share-port.js";
 import type { Store, StoreHealth } from "../../ports/store.js";
 import { type ConfigWatchers, configWatchers } from "../../rules/config-watchers.js";
 import type { Answer, OperationName, Operations } from "../calls/operations.js";
+import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
 import { sqliteConfigStore } from "../client/config-store.js";
 import type { ConnectionEvents, StoreConnection } from "../client/connection.js";
 import { sqliteConsumers } from "../client/consumers.js";
 import { SqliteEventLog } from "../client/event-log.js";
-import type { FromHost, FromMember, SharedCall } from "./messages.js";
 
 /** A store that another thread has. Only that thread appends to the log and puts documents. */
 export interface JoinedStore extends Pick<Store, "consumers"> {

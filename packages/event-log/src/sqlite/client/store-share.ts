@@ -5,8 +5,8 @@ import type { SharePort } from "../../ports/share-port.js";
 import { followInTime } from "../../rules/follow-in-time.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import type { Answer, LogStats, OperationName, Operations, Snapshot } from "../calls/operations.js";
-import type { StoreConnection } from "../client/connection.js";
-import type { FromHost, FromMember, SharedCall } from "./messages.js";
+import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
+import type { StoreConnection } from "./connection.js";
 
 export interface ShareParts {
   readonly connection: Pick<StoreConnection, "ask">;

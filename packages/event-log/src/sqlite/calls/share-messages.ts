@@ -1,5 +1,5 @@
 import type { ConfigChange } from "../../ports/documents.js";
-import type { Answer, Call, LogStats, Snapshot } from "../calls/operations.js";
+import type { Answer, Call, LogStats, Snapshot } from "./operations.js";
 
 /** A call, and the buffers in it that are moved on with it. */
 export interface SharedCall extends Call {
