@@ -98,4 +98,36 @@ export const MODULES = [
     files: ["apps/collector/src/cluster/ownership/decide.ts"],
     tests: ["apps/collector/test/cluster/decide.test.ts"],
   },
+  {
+    name: "delivery-order",
+    group: "delivery",
+    files: [
+      "apps/collector/src/delivery/in-flight.ts",
+      "apps/collector/src/delivery/ordering/lane-of.ts",
+      "apps/collector/src/delivery/ordering/user-order.ts",
+      "apps/collector/src/delivery/reading/cursor-tracker.ts",
+    ],
+    tests: ["apps/collector/test/delivery/user-order.test.ts", "apps/collector/test/delivery/values.test.ts"],
+  },
+  {
+    name: "node-spool",
+    group: "sdk",
+    files: [
+      "packages/node/src/spool/holder.ts",
+      "packages/node/src/spool/read-messages.ts",
+      "packages/node/src/spool/spool-directory.ts",
+      "packages/node/src/spool/spool-files.ts",
+      "packages/node/src/spool/write-synced.ts",
+    ],
+    tests: ["packages/node/test/spool-directory.test.ts", "packages/node/test/spool.test.ts"],
+  },
+  {
+    name: "replication-writer",
+    group: "replication",
+    files: [
+      "packages/event-log/src/replicated/writer/read-log.ts",
+      "packages/event-log/src/replicated/writer/writer.ts",
+    ],
+    tests: ["packages/event-log/test/replicated/writer.test.ts"],
+  },
 ];

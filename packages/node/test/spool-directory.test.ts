@@ -99,11 +99,19 @@ it("refuses a batch whose number cannot be reserved", async () => {
 });
 
 it("forgets a batch that another process took since it was opened, and an empty file", async () => {
-  await leave("000000000002.jsonl", 0);
+  await leave("000000000000.jsonl", 0);
   const [first, second] = [await openSpool(), await openSpool()];
   expect(await idsOf(first)).toEqual(["z"]);
   expect([await idsOf(second), second.messages]).toEqual([[], 0]);
   expect((await files()).filter((file) => file.endsWith(".jsonl"))).toEqual([]);
+});
+
+it("leaves what another process keeps after it was opened to that process", async () => {
+  const [first, second] = [await openSpool(), await openSpool()];
+  await second.append(batch("b"));
+  await first.append(batch("a"));
+  expect(await idsOf(first)).toEqual(["a"]);
+  await first.release();
 });
 
 it("gives the same batch again if it could not be sent", async () => {

@@ -273,6 +273,13 @@ describe("something else at an entry's place", () => {
     expect(called().slice(2)).toEqual(["a after 2", "b after 3"]);
   });
 
+  it("may be nothing yet: the entry is appended again", async () => {
+    const { log, appends, add, called } = writing();
+    await add("a");
+    await appends[0]?.answer(refused(undefined));
+    expect([log.reads, called()]).toEqual([1, ["a after 0", "a after 0"]]);
+  });
+
   it("may be the entry itself, whose answer got lost", async () => {
     const { log, appends, add, called, applied } = writing();
     await add("a");
