@@ -1,12 +1,15 @@
+import { readFileSync } from "node:fs";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+// @boundaries-ignore the documents are at the root
+import { guidePages } from "../../scripts/guide-pages.ts";
 // @boundaries-ignore every build keeps licences in the same way
 import { LICENSES_FILE, licensesText, thirdPartyPackages } from "../../scripts/third-party-licenses.ts";
 // @boundaries-ignore where our sources lie is written at the root, once
 import { sourceAliases } from "../../source-aliases.ts";
 
 export default defineConfig({
-  plugins: [react(), preloadFont(), keepLicenses()],
+  plugins: [react(), preloadFont(), guides(), keepLicenses()],
   resolve: { alias: sourceAliases },
   build: {
     target: "es2023",
@@ -37,6 +40,20 @@ function preloadFont(): Plugin {
             attrs: { rel: "preload", as: "font", type: "font/woff2", href: `/${name}`, crossorigin: true },
             injectTo: "head-prepend",
           })),
+    },
+  };
+}
+
+/** Adds the guides as pages below `/docs`. */
+function guides(): Plugin {
+  return {
+    name: "guides",
+    apply: "build",
+    generateBundle() {
+      for (const { path, html } of guidePages())
+        this.emitFile({ type: "asset", fileName: path, source: html });
+      const style = readFileSync(new URL("src/theme/guides.css", import.meta.url));
+      this.emitFile({ type: "asset", fileName: "docs/guides.css", source: style });
     },
   };
 }

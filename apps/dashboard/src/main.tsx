@@ -5,8 +5,11 @@ import "./shell/shell.css";
 import "./pages/pages.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { App } from "./app.js";
+import { DashboardRouter } from "./routing/dashboard-router.js";
+import { Session } from "./session/session.js";
+import { Shell } from "./shell/shell.js";
 import { applyTheme, storedTheme } from "./theme/theme.js";
+import { NoticeProvider } from "./ui/feedback/notice.js";
 
 applyTheme(storedTheme(localStorage), document.documentElement, localStorage);
 
@@ -17,3 +20,15 @@ createRoot(root).render(
     <App />
   </StrictMode>,
 );
+
+function App() {
+  return (
+    <DashboardRouter>
+      <Session>
+        <NoticeProvider>
+          <Shell />
+        </NoticeProvider>
+      </Session>
+    </DashboardRouter>
+  );
+}

@@ -76,16 +76,21 @@ describeInBrowser("destinations that fail", () => {
       .toBe("sharedSecret");
   }, 90_000);
 
-  test("the API refuses a retry and a replay that cannot succeed, and the page says what to do", async () => {
-    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}?tab=failures`);
-    await page.getByRole("button", { name: "Retry", exact: true }).click();
+  test("where a retry cannot help, a link leads to what does; a replay is refused with the reason", async () => {
     const refusal = page.getByText(/Nothing can be sent to Archive: all its URLs .*Enable them again/);
-    await refusal.waitFor();
-    expect(await page.getByText("Retrying now").count()).toBe(0);
+    await page.goto(`${dashboard.url}/deliveries`);
+    const cause = page.getByRole("row", { name: /^410 Gone Archive/ });
+    await cause.getByRole("link", { name: "Enable URL" }).waitFor();
+    expect(await cause.getByRole("button").count()).toBe(0);
+    await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}?tab=failures`);
+    // Of the cause and of the message.
+    await expect.poll(() => page.getByRole("link", { name: "Enable URL" }).count()).toBe(2);
+    expect(await page.getByRole("button", { name: /Retry|Count messages/ }).count()).toBe(0);
     // The other destination of the same message is still retried.
     await page.goto(`${dashboard.url}/messages/one`);
-    await page.getByRole("button", { name: /^Retry all \d$/ }).click();
-    await refusal.waitFor();
+    const archive = page.getByRole("region", { name: "Archive" });
+    await archive.getByRole("link", { name: "Enable URL" }).waitFor();
+    await page.getByRole("button", { name: /^Retry (all \d|now)$/ }).click();
     // "Retrying now" may be replaced at once by what came of it.
     await page
       .getByText(/^(Retrying now|Delivered|Failed again: .*)$/)

@@ -31,15 +31,15 @@ test("saving unchanged settings keeps them and the secret", () => {
 
 test("keeps, replaces or removes a secret", () => {
   const draft = draftOf({ webhooks: [{ url: "https://a.example/" }] });
-  expect(settingsOf({ ...draft, secret: { kind: "set", value: "s", former: "" } }, WEBHOOKS)).toMatchObject({
+  expect(settingsOf({ ...draft, secret: { value: "s", former: "" } }, WEBHOOKS)).toMatchObject({
     sharedSecret: "s",
   });
-  expect(settingsOf({ ...draft, secret: { kind: "remove" } }, WEBHOOKS)).toMatchObject({
+  expect(settingsOf({ ...draft, secret: null }, WEBHOOKS)).toMatchObject({
     sharedSecret: null,
   });
-  expect(
-    settingsOf({ ...draft, secret: { kind: "set", value: "", former: "" } }, WEBHOOKS),
-  ).not.toHaveProperty("sharedSecret");
+  expect(settingsOf({ ...draft, secret: { value: "", former: "" } }, WEBHOOKS)).not.toHaveProperty(
+    "sharedSecret",
+  );
 });
 
 test("omits empty rows, except the first, so that the API reports it", () => {

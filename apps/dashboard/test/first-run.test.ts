@@ -1,5 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { violations } from "./accessibility.js";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";
 
@@ -37,6 +38,15 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     const curl = await page.getByRole("region", { name: "curl snippet" }).innerText();
     expect(curl).toContain(`-u ${dashboard.writeKey}:`);
     const body = /-d '(.*)'$/s.exec(curl)?.[1] ?? "";
+
+    // The guides need no internet.
+    await page.getByRole("link", { name: "quickstarts" }).click();
+    await page.getByRole("heading", { name: "Quickstarts", level: 1 }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("link", { name: "All guides" }).click();
+    await page.getByRole("heading", { name: "Sluice", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "Dashboard", exact: true }).click();
+    await page.getByRole("heading", { name: "Waiting for the first message" }).waitFor();
 
     // A button sends a test event, and the page then offers to connect a webhook.
     await page.getByRole("button", { name: "Send a test event" }).click();

@@ -1,11 +1,11 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildDashboard } from "./running-dashboard.js";
 
-/** The sum of all files, each compressed separately. */
+/** The sum of the files of the dashboard, each compressed separately. */
 const MOST_BYTES = 300_000;
 
 let folder: string;
@@ -20,11 +20,31 @@ async function files(): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-test("the whole dashboard is at most 300 KB compressed, font included", async () => {
-  const sizes = await Promise.all(
-    (await files()).map(async (file) => gzipSync(await readFile(file)).byteLength),
-  );
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MOST_BYTES);
+test("the whole dashboard is at most 300 KB compressed, font included, and the guides beside it 150 KB", async () => {
+  const compressed = async (names: readonly string[]) => {
+    const sizes = names.map(async (file) => gzipSync(await readFile(file)).byteLength);
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  };
+  const isGuide = (file: string) => file.startsWith(join(folder, "docs"));
+  const all = await files();
+  expect(await compressed(all.filter((file) => !isGuide(file)))).toBeLessThanOrEqual(MOST_BYTES);
+  expect(await compressed(all.filter(isGuide))).toBeLessThanOrEqual(MOST_BYTES / 2);
+});
+
+test("every link of a guide leads to a page, and to a heading there", async () => {
+  const pages = new Map<string, string>();
+  for (const file of await files()) if (file.endsWith(".html")) pages.set(file, await readFile(file, "utf8"));
+  const dead: string[] = [];
+  for (const [file, html] of pages)
+    for (const [, href = ""] of html.matchAll(/<a href="([^"]*)"/g)) {
+      const [path = "", anchor] = href.split("#");
+      if (/^https?:/.test(path) || path === "/") continue;
+      const target = pages.get(path === "" ? file : join(dirname(file), path));
+      if (target === undefined || (anchor !== undefined && !target.includes(` id="${anchor}"`)))
+        dead.push(`${file}: ${href}`);
+    }
+  expect(dead).toEqual([]);
+  expect(pages.size).toBeGreaterThan(40);
 });
 
 test("the page has no inline script or style, and loads nothing from other hosts", async () => {

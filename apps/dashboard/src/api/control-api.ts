@@ -1,5 +1,4 @@
 import { type AdminClient, adminClient, type LiveItem, type LiveOptions } from "@sluice/admin-client";
-import { type ConnectionWatch, connectionWatch } from "./connection.js";
 
 /** The API for the pages: the control API and the collector's metrics. */
 export interface ControlApi extends AdminClient {
@@ -35,5 +34,38 @@ export function controlApi({ token, onUnauthorized = () => {} }: ControlApiOptio
     live: (options, onOpen = () => {}) =>
       adminClient({ url, token, fetch: watched }).live({ ...options, onOpen }),
     connection,
+  };
+}
+
+/** Whether the collector can be reached. */
+type Connection =
+  | { readonly kind: "answers" }
+  /** Calls have failed to reach it since then. */
+  | { readonly kind: "lost"; readonly sinceMs: number };
+
+/** The connection state, reported by every call of a session. */
+interface ConnectionWatch {
+  get(): Connection;
+  watch(listener: () => void): () => void;
+  answered(): void;
+  notReached(nowMs: number): void;
+}
+
+function connectionWatch(): ConnectionWatch {
+  let connection: Connection = { kind: "answers" };
+  const listeners = new Set<() => void>();
+  const set = (next: Connection) => {
+    if (next.kind === connection.kind) return;
+    connection = next;
+    for (const listener of listeners) listener();
+  };
+  return {
+    get: () => connection,
+    watch(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    answered: () => set({ kind: "answers" }),
+    notReached: (nowMs) => set({ kind: "lost", sinceMs: nowMs }),
   };
 }

@@ -36,26 +36,21 @@ export function useCollectorUrl(): string {
   return useInfo().data?.publicUrl ?? location.origin;
 }
 
+function ratesQuery<Answer>(of: readonly string[], span: RateSpan, queryFn: () => Promise<Answer>) {
+  const refetchInterval = span === "5m" ? FAST_MS : 5 * FAST_MS;
+  return { queryKey: ["rates", ...of, span], queryFn, refetchInterval, placeholderData: keepPreviousData };
+}
+
 /** Accepted, delivered and failed messages over time. */
 export function useRates(span: RateSpan) {
   const api = useApi();
-  return useQuery({
-    queryKey: ["rates", span],
-    queryFn: () => api.rates(span),
-    refetchInterval: span === "5m" ? FAST_MS : 5 * FAST_MS,
-    placeholderData: keepPreviousData,
-  });
+  return useQuery(ratesQuery([], span, () => api.rates(span)));
 }
 
 /** What a destination received over time. */
 export function useDestinationRates(id: string, span: RateSpan) {
   const api = useApi();
-  return useQuery({
-    queryKey: ["rates", id, span],
-    queryFn: () => api.destinations.rates(id, span),
-    refetchInterval: span === "5m" ? FAST_MS : 5 * FAST_MS,
-    placeholderData: keepPreviousData,
-  });
+  return useQuery(ratesQuery([id], span, () => api.destinations.rates(id, span)));
 }
 
 /** What is wrong with storage, disk and ingestion, and the open incidents. */
@@ -64,13 +59,18 @@ export function useProblems() {
   return useQuery({ queryKey: ["problems"], queryFn: () => api.problems(), refetchInterval: 2 * FAST_MS });
 }
 
-export function useSources() {
+/** A whole resource, read again and again. */
+function useAll<T>(
+  key: string,
+  read: (api: ControlApi) => Promise<{ readonly items: readonly T[] }>,
+  refetchInterval: number,
+) {
   const api = useApi();
-  return useQuery({
-    queryKey: ["sources"],
-    queryFn: async () => (await api.sources.list(ALL)).items,
-    refetchInterval: SLOW_MS,
-  });
+  return useQuery({ queryKey: [key], queryFn: async () => (await read(api)).items, refetchInterval });
+}
+
+export function useSources() {
+  return useAll("sources", ({ sources }) => sources.list(ALL), SLOW_MS);
 }
 
 /** Names of track events that any source sent, with their properties; for suggestions. */
@@ -84,12 +84,7 @@ export function useEventNames() {
 }
 
 export function useDestinations() {
-  const api = useApi();
-  return useQuery({
-    queryKey: ["destinations"],
-    queryFn: async () => (await api.destinations.list(ALL)).items,
-    refetchInterval: SLOW_MS,
-  });
+  return useAll("destinations", ({ destinations }) => destinations.list(ALL), SLOW_MS);
 }
 
 /** The destination types, and the packages that could not be used. */
@@ -120,17 +115,21 @@ export function useDestinationStatus(id: string) {
   });
 }
 
+/** Whether all URLs of a destination are disabled, so that nothing is sent to it. */
+export function useIsUrlDisabled(): (destinationId: string) => boolean {
+  const statuses = useHealth().data?.destinations ?? [];
+  const silent = new Set(
+    statuses.filter(({ health }) => health === "url_disabled").map((one) => one.destinationId),
+  );
+  return (id) => silent.has(id);
+}
+
 function healthQuery(api: ControlApi) {
   return { queryKey: HEALTH_KEY, queryFn: () => api.health(), refetchInterval: FAST_MS };
 }
 
 export function useAudiences() {
-  const api = useApi();
-  return useQuery({
-    queryKey: ["audiences"],
-    queryFn: async () => (await api.audiences.list(ALL)).items,
-    refetchInterval: FAST_MS,
-  });
+  return useAll("audiences", ({ audiences }) => audiences.list(ALL), FAST_MS);
 }
 
 /** How many members an audience had over time. */
@@ -155,12 +154,7 @@ export function useAudienceEngine() {
 }
 
 export function useComputedTraits() {
-  const api = useApi();
-  return useQuery({
-    queryKey: ["computed-traits"],
-    queryFn: async () => (await api.computedTraits.list(ALL)).items,
-    refetchInterval: SLOW_MS,
-  });
+  return useAll("computed-traits", ({ computedTraits }) => computedTraits.list(ALL), SLOW_MS);
 }
 
 /** Names of sources and destinations by id. Unknown ids are shortened. */

@@ -31,6 +31,8 @@ export const addresses = {
   deletions: () => "/deletions",
   cluster: () => "/cluster",
   settings: () => "/settings",
+  /** A page of the guides, which the collector serves beside the dashboard: for ordinary links. */
+  guide: (name = "index") => `/docs/${name}.html`,
 } as const;
 
 function withQuery(path: string, query: Record<string, string | undefined>): string {

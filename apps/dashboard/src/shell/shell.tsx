@@ -1,17 +1,22 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
+import { useApi } from "../api/api-context.js";
+import { clockSkewMs } from "../api/collector-clock.js";
+import { useInfo } from "../api/queries.js";
 import { CurrentPage } from "../pages/current-page.js";
 import { useSignOut } from "../session/session.js";
 import { ThemeContext } from "../theme/theme-context.js";
 import { useTheme } from "../theme/use-theme.js";
 import { IconButton } from "../ui/controls/button.js";
+import { Time } from "../ui/data/time.js";
+import { useNotify } from "../ui/feedback/notice.js";
 import { Icon, Logo } from "../ui/icon.js";
 import { Dialog } from "../ui/layout/dialog.js";
-import { CollectorBadge } from "./collector-badge.js";
-import { ConnectionNotice } from "./connection-notice.js";
+import { exactTime } from "../words/times.js";
 import { Navigation } from "./navigation.js";
+import { NAVIGATION_ITEMS } from "./navigation-items.js";
 import { Palette } from "./palette.js";
-import { ShortcutHelp } from "./shortcut-help.js";
 import type { ShortcutAction } from "./shortcuts.js";
 import { useShortcuts } from "./use-shortcuts.js";
 
@@ -111,4 +116,107 @@ function useFocusOnNavigation(path: string): void {
       removeEventListener("pointerdown", stop);
     };
   }, [path]);
+}
+
+/** The mode and region of the collector, and whether it works. */
+function CollectorBadge() {
+  const { data, isError } = useInfo();
+  if (isError) return <BadgeLine tone="bad" text="Collector unreachable" />;
+  if (data === undefined) return <BadgeLine tone="quiet" text="Connecting…" />;
+  if (data.storage.kind === "unavailable") return <BadgeLine tone="bad" text="Disk not writable" />;
+  return (
+    <BadgeLine
+      tone="good"
+      text={[data.mode === "dev" ? "Dev" : "Production", data.region].filter(Boolean).join(" · ")}
+      title={`Version ${data.version} on Node ${data.node}, since ${exactTime(data.startedAt)}`}
+    />
+  );
+}
+
+function BadgeLine({ tone, text, title }: { tone: string; text: string; title?: string }) {
+  return (
+    <p className={`collector-badge tone-${tone}`} title={title}>
+      <span className="dot" aria-hidden="true" />
+      {text}
+    </p>
+  );
+}
+
+/** How often the page tries to reach the collector again. */
+const PROBE_MS = 1_000;
+
+/** Shown while the collector cannot be reached. Retries until it answers, then reloads all data. */
+function ConnectionNotice() {
+  const { connection, info } = useApi();
+  const queries = useQueryClient();
+  const notify = useNotify();
+  const state = useSyncExternalStore(connection.watch, connection.get);
+  const wasLost = useRef(false);
+  useQuery({
+    queryKey: ["probe"],
+    queryFn: info,
+    enabled: state.kind === "lost",
+    refetchInterval: PROBE_MS,
+    retry: false,
+    gcTime: 0,
+  });
+  useEffect(() => {
+    if (wasLost.current && state.kind === "answers") {
+      notify("Connected to the collector again");
+      void queries.invalidateQueries();
+    }
+    wasLost.current = state.kind === "lost";
+  }, [state.kind, queries, notify]);
+  if (state.kind === "answers") return null;
+  return (
+    <div className="connection-notice" role="alert">
+      <Icon name="alert" />
+      <p>
+        The collector cannot be reached (since{" "}
+        <Time at={new Date(state.sinceMs + clockSkewMs()).toISOString()} />
+        ). The page shows the last known data and retries every second.
+      </p>
+    </div>
+  );
+}
+
+const GENERAL: readonly (readonly [keys: readonly string[], what: string])[] = [
+  [["Ctrl", "K"], "Command palette (⌘ K on a Mac)"],
+  [["/"], "Filter messages, on the live page"],
+  [["Space"], "Pause or resume, on the live page"],
+  [["↑", "↓"], "Move in the list; Enter opens"],
+  [["Shift", "T"], "Toggle light and dark theme"],
+  [["?"], "Show this list"],
+];
+
+function ShortcutHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
+  return (
+    <Dialog open={open} onClose={onClose} title="Keyboard shortcuts">
+      <div className="shortcut-columns">
+        <ShortcutList entries={GENERAL} />
+        <ShortcutList entries={NAVIGATION_ITEMS.map((item) => [["g", item.key], item.label])} />
+      </div>
+    </Dialog>
+  );
+}
+
+function ShortcutList({
+  entries,
+}: {
+  entries: readonly (readonly [keys: readonly string[], what: string])[];
+}) {
+  return (
+    <dl className="shortcuts">
+      {entries.map(([keys, what]) => (
+        <div key={what}>
+          <dt>
+            {keys.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }

@@ -1,4 +1,5 @@
 import type { AudiencePatch, AudienceView } from "@sluice/control-api";
+import type { Condition } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences } from "../../api/queries.js";
@@ -10,7 +11,7 @@ import { count } from "../../words/numbers.js";
 import { DefinitionFacts } from "../definitions/definition-facts.js";
 import { AUDIENCES } from "../definitions/definition-kind.js";
 import { DefinitionPage, LoadedDefinition } from "../definitions/definition-page.js";
-import { ConditionTree } from "./conditions/condition-tree.js";
+import { childrenOf, conditionInWords } from "./conditions/condition-words.js";
 import { MembersCard } from "./members-card.js";
 import { MembershipCard } from "./membership-card.js";
 import { scheduleInWords } from "./sending-draft.js";
@@ -93,5 +94,25 @@ function AudienceActions({ audience }: { audience: AudienceView }) {
       )}
       {change.isError && <Failure error={change.error} />}
     </>
+  );
+}
+
+/** A condition tree as nested lists. */
+function ConditionTree({ condition, nameOf }: { condition: Condition; nameOf: (id: string) => string }) {
+  const children = childrenOf(condition);
+  return (
+    <div className="tree">
+      <p>{conditionInWords(condition, nameOf)}</p>
+      {children.length > 0 && (
+        <ul>
+          {children.map((child, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: conditions have no id, only a position
+            <li key={index}>
+              <ConditionTree condition={child} nameOf={nameOf} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
   );
 }

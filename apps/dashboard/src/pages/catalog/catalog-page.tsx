@@ -3,8 +3,7 @@ import { Link } from "wouter";
 import { useCatalog } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
@@ -19,35 +18,31 @@ export function CatalogPage() {
       lead="Destination types. Choose one to connect it to your sources."
       up={{ href: addresses.destinations(), label: "Destinations" }}
     >
-      {catalog.isError ? (
-        <Failure error={catalog.error} onRetry={() => void catalog.refetch()} />
-      ) : catalog.isPending ? (
-        <Card>
-          <Skeleton />
-        </Card>
-      ) : (
-        <>
-          <ul className="tiles">
-            {catalog.data.items.map((entry) => (
-              <li key={entry.type}>
-                <CatalogTile entry={entry} />
-              </li>
-            ))}
-          </ul>
-          {catalog.data.unusable.length > 0 && (
-            <Card title="Packages that cannot be used" note="Their destinations keep their messages">
-              <ul className="lines">
-                {catalog.data.unusable.map((one) => (
-                  <li key={one.package}>
-                    <strong className="mono">{visibleText(one.package, 100)}</strong>
-                    <span className="grow">{visibleText(one.message, 400)}</span>
-                  </li>
-                ))}
-              </ul>
-            </Card>
-          )}
-        </>
-      )}
+      <QueryView query={catalog} canRetry>
+        {({ items, unusable }) => (
+          <>
+            <ul className="tiles">
+              {items.map((entry) => (
+                <li key={entry.type}>
+                  <CatalogTile entry={entry} />
+                </li>
+              ))}
+            </ul>
+            {unusable.length > 0 && (
+              <Card title="Packages that cannot be used" note="Their destinations keep their messages">
+                <ul className="lines">
+                  {unusable.map((one) => (
+                    <li key={one.package}>
+                      <strong className="mono">{visibleText(one.package, 100)}</strong>
+                      <span className="grow">{visibleText(one.message, 400)}</span>
+                    </li>
+                  ))}
+                </ul>
+              </Card>
+            )}
+          </>
+        )}
+      </QueryView>
     </Page>
   );
 }

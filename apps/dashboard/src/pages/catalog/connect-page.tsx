@@ -1,71 +1,66 @@
 import type { CatalogEntryView, DestinationInput, SourceView } from "@sluice/control-api";
-import { RETRY_WINDOW } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useCatalog, useDestinations, useSources } from "../../api/queries.js";
-import { durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Checkbox } from "../../ui/controls/field.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { isDestinationField, isShownAtFields, issuesOf } from "../../words/issues.js";
 import { catalogWords } from "../destinations/catalog-words.js";
-import { NameField } from "../destinations/settings/name-field.js";
-import { NOTIFY_AFTER_MS, NotifyField } from "../destinations/settings/notify-field.js";
-import { RetryField } from "../destinations/settings/retry-field.js";
-import { emptyDraft, settingsOf } from "../destinations/settings/settings-draft.js";
-import { SettingsForm } from "../destinations/settings/settings-form.js";
-import { SourceChoice } from "../destinations/settings/source-choice.js";
+import {
+  type DestinationDraft,
+  DestinationFields,
+  destinationDraft,
+  destinationInput,
+} from "../destinations/settings/destination-fields.js";
+import { emptyDraft } from "../destinations/settings/settings-draft.js";
 
-/** A new destination has no settings yet. */
-const NOTHING = {};
+const UP = { href: addresses.catalog(), label: "Catalog" };
 
 /** Creates a destination of one type. Saving an enabled one sends a test. */
 export function ConnectPage({ type }: { type: string }) {
   const catalog = useCatalog();
   const sources = useSources();
   const destinations = useDestinations();
-  const entry = catalog.data?.items.find((one) => one.type === type);
-  const up = { href: addresses.catalog(), label: "Catalog" };
-  const failed = [catalog, sources, destinations].find((query) => query.isError);
-  if (failed !== undefined) {
-    return (
-      <Page title="Connect" up={up}>
-        <Failure error={failed.error} onRetry={() => void failed.refetch()} />
-      </Page>
-    );
-  }
-  if (catalog.isPending || sources.data === undefined || destinations.data === undefined) {
-    return (
-      <Page title="Connect" up={up}>
-        <Card>
-          <Skeleton />
-        </Card>
-      </Page>
-    );
-  }
-  if (entry === undefined) {
-    return (
-      <Page title="Connect" up={up}>
-        <EmptyState
-          icon="question"
-          title="Unknown destination type"
-          action={<ButtonLink href={addresses.catalog()}>Open the catalog</ButtonLink>}
-        />
-      </Page>
-    );
-  }
-  const names = new Set(destinations.data.map((one) => one.name));
+  const queries = [catalog, sources, destinations];
+  const isLoaded = queries.every(({ data }) => data !== undefined);
   return (
-    <Page title={`Connect ${entry.name}`} lead={catalogWords(entry).lead} up={up}>
-      <ConnectForm entry={entry} sources={sources.data} suggestedName={freeName(entry.name, names)} />
-    </Page>
+    <ResourcePage
+      kind="Connect"
+      up={UP}
+      query={{
+        data: isLoaded ? { entry: catalog.data?.items.find((one) => one.type === type) } : undefined,
+        error: queries.find(({ isError }) => isError)?.error,
+        refetch: () => Promise.all(queries.map(({ refetch }) => refetch())),
+      }}
+    >
+      {({ entry }) =>
+        entry === undefined ? (
+          <Page title="Connect" up={UP}>
+            <EmptyState
+              icon="question"
+              title="Unknown destination type"
+              action={<ButtonLink href={addresses.catalog()}>Open the catalog</ButtonLink>}
+            />
+          </Page>
+        ) : (
+          <Page title={`Connect ${entry.name}`} lead={catalogWords(entry).lead} up={UP}>
+            <ConnectForm
+              entry={entry}
+              sources={sources.data ?? []}
+              suggestedName={freeName(entry.name, new Set(destinations.data?.map(({ name }) => name)))}
+            />
+          </Page>
+        )
+      }
+    </ResourcePage>
   );
 }
 
@@ -79,21 +74,14 @@ function ConnectForm({
   suggestedName: string;
 }) {
   const source = useAddressQuery().get("source");
-  const [name, setName] = useState(suggestedName);
-  const [draft, setDraft] = useState(emptyDraft);
+  const [draft, setDraft] = useState<DestinationDraft>(() => ({
+    ...destinationDraft(undefined),
+    name: suggestedName,
+    sourceIds: source === null ? preselected(entry, sources) : [source],
+    settings: emptyDraft(),
+  }));
   const [enabled, setEnabled] = useState(true);
-  const [retryFor, setRetryFor] = useState(() => durationDraft(RETRY_WINDOW.defaultMs));
-  const [notifyAfter, setNotifyAfter] = useState(() => durationDraft(NOTIFY_AFTER_MS, "minutes"));
-  const [chosen, setChosen] = useState(() => (source === null ? preselected(entry, sources) : [source]));
-  const connect = useConnect({
-    type: entry.type,
-    name: name.trim(),
-    sourceIds: chosen,
-    settings: settingsOf(draft, entry.settingsSchema),
-    retryForMs: durationMs(retryFor) ?? RETRY_WINDOW.defaultMs,
-    notifyAfterMs: durationMs(notifyAfter) ?? NOTIFY_AFTER_MS,
-    enabled,
-  });
+  const connect = useConnect({ type: entry.type, ...destinationInput(draft, entry), enabled });
   const issues = issuesOf(connect.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -103,17 +91,12 @@ function ConnectForm({
     <form className="form" onSubmit={submit} noValidate>
       <Card>
         <div className="stack-wide">
-          <SettingsForm
-            schema={entry.settingsSchema}
+          <DestinationFields
+            entry={entry}
             draft={draft}
             issues={issues}
-            stored={NOTHING}
-            onChange={setDraft}
+            onChange={(part) => setDraft({ ...draft, ...part })}
           />
-          <SourceChoice sources={sources} kinds={entry.sources} chosen={chosen} onChange={setChosen} />
-          <RetryField value={retryFor} issues={issues} onChange={setRetryFor} />
-          <NotifyField value={notifyAfter} issues={issues} onChange={setNotifyAfter} />
-          <NameField value={name} issues={issues} onChange={setName} />
           <Checkbox
             label="Enabled"
             hint="A disabled destination skips new messages; it does not queue them."

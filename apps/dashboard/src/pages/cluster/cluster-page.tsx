@@ -1,4 +1,4 @@
-import type { ClusterMemberView, ClusterView } from "@sluice/control-api";
+import type { ClusterMemberView, ClusterRole, ClusterView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
@@ -14,10 +14,10 @@ import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { duration } from "../../words/numbers.js";
-import { CLUSTER_KEY } from "./cluster-key.js";
-import { ROLES, stateOf } from "./member-words.js";
+import type { Tone } from "../../words/states.js";
 
 const REFRESH_MS = 2_000;
+const CLUSTER_KEY = ["cluster"];
 
 /** The processes of the cluster, and which one owns the log. */
 export function ClusterPage() {
@@ -110,7 +110,7 @@ function Members({ members }: { members: readonly ClusterMemberView[] }) {
         columns={[
           { head: "Name", lead: true, cell: ({ node }) => node },
           { head: "Role", cell: ({ role }) => ROLES[role] },
-          { head: "State", cell: (member) => <State member={member} /> },
+          { head: "State", cell: State },
           { head: "Copy behind", align: "end", cell: behind },
           { head: "Started", align: "end", wide: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
           { head: "Version", wide: true, cell: ({ version }) => version },
@@ -146,16 +146,30 @@ function Members({ members }: { members: readonly ClusterMemberView[] }) {
   );
 }
 
-function State({ member }: { member: ClusterMemberView }) {
-  const { tone, text } = stateOf(member);
-  return (
-    <Badge tone={tone} {...(member.problem === undefined ? {} : { title: member.problem })}>
-      {text}
-    </Badge>
-  );
-}
-
 function behind({ behindEntries, behindMs }: ClusterMemberView): string {
   if (behindEntries === 0) return "No";
   return `${behindEntries} ${behindEntries === 1 ? "entry" : "entries"}, ${duration(behindMs)}`;
+}
+
+const ROLES: Readonly<Record<ClusterRole, string>> = {
+  owner: "Owner",
+  starting: "Becoming the owner",
+  ending: "Handing over",
+  follower: "Follower",
+};
+
+/** What is known of a process. */
+function State({ isAlive, isReady, isDrained, heardMsAgo, problem }: ClusterMemberView) {
+  const [tone, text]: readonly [Tone, string] = !isAlive
+    ? ["bad", `Silent for ${duration(heardMsAgo)}`]
+    : !isReady
+      ? ["wait", "Not ready"]
+      : isDrained
+        ? ["quiet", "Drained"]
+        : ["good", "Ready"];
+  return (
+    <Badge tone={tone} {...(problem === undefined ? {} : { title: problem })}>
+      {text}
+    </Badge>
+  );
 }

@@ -1,4 +1,4 @@
-import type { ComputedTraitView } from "@sluice/control-api";
+import type { ComputedTraitDefinition, ComputedTraitView } from "@sluice/control-api";
 import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "@sluice/protocol";
 import { type FormEvent, useId } from "react";
 import { useApi } from "../../api/api-context.js";
@@ -10,12 +10,22 @@ import { useDraft } from "../../forms/use-draft.js";
 import { Checkbox, SelectField, TextField } from "../../ui/controls/field.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { DialogActions } from "../../ui/layout/dialog-actions.js";
+import { count, counted, duration } from "../../words/numbers.js";
 import { COMPUTED_TRAITS } from "../definitions/definition-kind.js";
 import { KeyHint } from "../definitions/key-hint.js";
+import { PreviewBody } from "../definitions/preview-body.js";
+import { usePreview } from "../definitions/use-preview.js";
 import { useSaveDefinition } from "../definitions/use-save-definition.js";
-import { definitionOf, type TraitDraft, traitDraftOf, traitOf, traitPatchOf } from "./trait-draft.js";
-import { TraitPreview } from "./trait-preview.js";
+import {
+  definitionOf,
+  isComplete,
+  type TraitDraft,
+  traitDraftOf,
+  traitOf,
+  traitPatchOf,
+} from "./trait-draft.js";
 import { TRAIT_KINDS } from "./trait-words.js";
+import { ValueList } from "./value-list.js";
 
 interface TraitFormProps {
   /** Undefined: a new one. */
@@ -143,5 +153,34 @@ function DefinitionFields({
         </div>
       </fieldset>
     </div>
+  );
+}
+
+/** The values that the definition would give some users now. */
+function TraitPreview({ definition }: { definition: ComputedTraitDefinition }) {
+  const input = isComplete(definition) ? definition : undefined;
+  const preview = usePreview("trait-preview", input, (api, wanted, signal) =>
+    api.computedTraits.preview(wanted, signal),
+  );
+  return (
+    <section className="trait-preview" aria-label="Preview" aria-live="polite" aria-busy={preview.isFetching}>
+      <PreviewBody
+        isComplete={input !== undefined}
+        query={preview}
+        incomplete="Complete the definition to see a preview."
+      >
+        {({ size, evaluated, tookMs, sample }) => (
+          <>
+            <p>
+              <strong className="number">{count(size)}</strong>{" "}
+              <span className="soft">
+                of {counted(evaluated, "profile")} would have a value now, counted in {duration(tookMs)}
+              </span>
+            </p>
+            <ValueList values={sample} />
+          </>
+        )}
+      </PreviewBody>
+    </section>
   );
 }

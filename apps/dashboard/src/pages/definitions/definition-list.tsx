@@ -62,6 +62,7 @@ function DefinitionTable<T extends Definition>({
   return (
     <Table
       label={`${kind.up.label}, oldest first`}
+      oneLine
       items={items}
       keyOf={(one) => one.id}
       columns={[
@@ -69,13 +70,13 @@ function DefinitionTable<T extends Definition>({
           head: "Name",
           lead: true,
           cell: (one) => (
-            <Link className="strong-link" href={kind.address(one.id)}>
+            <Link className="strong-link" href={kind.address(one.id)} title={one.name}>
               {one.name}
             </Link>
           ),
         },
-        { head: "Trait", cell: (one) => <code>{one.key}</code> },
-        { head: "State", cell: (one) => <SyncBadge status={one.status} /> },
+        { head: "Trait", cell: (one) => <code title={one.key}>{one.key}</code> },
+        { head: "State", fit: true, cell: (one) => <SyncBadge status={one.status} /> },
         column,
         {
           head: "Destinations",

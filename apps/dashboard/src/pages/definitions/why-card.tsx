@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { UserQuestion } from "../../forms/user-question.js";
+import { InlineForm } from "../../ui/controls/inline-form.js";
 import { Card } from "../../ui/layout/page.js";
 
 /** Asks for a user id and explains the definition's result for that user. */
@@ -16,10 +16,11 @@ export function WhyCard({
   children: (userId: string) => ReactNode;
 }) {
   const [asked, setAsked] = useState(userId);
+  const [text, setText] = useState(userId);
   return (
     <Card title={title} note={note}>
       <div className="stack">
-        <UserQuestion userId={userId} onAsk={setAsked} />
+        <InlineForm label="User id" button="Explain" value={text} onChange={setText} onSubmit={setAsked} />
         {asked !== "" && children(asked)}
       </div>
     </Card>

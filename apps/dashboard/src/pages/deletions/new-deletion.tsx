@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { Button } from "../../ui/controls/button.js";
-import { Checkbox, Field } from "../../ui/controls/field.js";
+import { AreaField, Checkbox } from "../../ui/controls/field.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { DialogActions } from "../../ui/layout/dialog-actions.js";
@@ -78,20 +78,22 @@ function DeletionFields({
 }) {
   return (
     <>
-      <IdsField
+      <AreaField
+        className="mono"
         label="User ids"
         hint={`One per line. Up to ${MOST_IDS.toLocaleString("en")} ids, anonymous ids included.`}
         error={count > MOST_IDS ? `Too many ids: ${counted(count, "id")}.` : undefined}
         rows={4}
         value={draft.users}
-        onChange={(users) => change({ users })}
+        onChange={({ target }) => change({ users: target.value })}
       />
-      <IdsField
+      <AreaField
+        className="mono"
         label="Anonymous ids"
         hint="One per line. Only for visitors who were never identified; a user's anonymous ids are deleted with the user."
         rows={2}
         value={draft.visitors}
-        onChange={(visitors) => change({ visitors })}
+        onChange={({ target }) => change({ visitors: target.value })}
       />
       <Checkbox
         label="Also delete their aliases"
@@ -140,37 +142,6 @@ function Confirmation({
         </Button>
       </div>
     </div>
-  );
-}
-
-function IdsField({
-  label,
-  hint,
-  error,
-  rows,
-  value,
-  onChange,
-}: {
-  label: string;
-  hint: string;
-  error?: string | undefined;
-  rows: number;
-  value: string;
-  onChange: (value: string) => void;
-}) {
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {(wiring) => (
-        <textarea
-          {...wiring}
-          className="input mono"
-          rows={rows}
-          spellCheck={false}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
   );
 }
 

@@ -39,6 +39,7 @@ export function DeliveriesPage() {
   return (
     <Page
       title="Deliveries"
+      wide
       lead="Failed and pending deliveries by cause. Choose a cause, fix it, then retry all of its messages."
       actions={
         <Button icon="replay" disabled={destinations.length === 0} onClick={() => setReplaying(true)}>

@@ -4,11 +4,11 @@ import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button } from "../../ui/controls/button.js";
 import { StateBadge } from "../../ui/data/badge.js";
 import { type Column, Table } from "../../ui/data/table.js";
 import { DueTime, Time } from "../../ui/data/time.js";
 import { visibleText } from "../../words/visible-text.js";
+import { RetryButton } from "./retry-button.js";
 
 /** The selected rows. */
 export interface Selection {
@@ -44,20 +44,34 @@ export function DeliveryTable({
   return (
     <Table
       label="Deliveries, newest first"
+      oneLine
       items={deliveries}
       keyOf={(one) => one.id}
       columns={[
         ...(selection === undefined ? [] : [selectColumn(deliveries, selection)]),
         { head: "Message", lead: true, cell: MessageLink },
         {
+          head: "User",
+          wide: true,
+          fit: true,
+          cell: ({ userId, anonymousId: id = "–" }) => (
+            <span title={visibleText(userId ?? id)}>{visibleText(userId ?? id, 24)}</span>
+          ),
+        },
+        {
           head: "State",
+          fit: true,
           cell: (one) =>
             goneIds.has(one.id) ? <CurrentState id={one.id} /> : <StateBadge state={one.state} />,
         },
         ...(ofOneDestination ? [] : [destination]),
         {
           head: "Reason",
-          cell: (one) => <span className="small soft reason">{visibleText(one.reason, 160)}</span>,
+          cell: ({ reason }) => (
+            <span className="small soft" title={visibleText(reason, 500)}>
+              {visibleText(reason, 160)}
+            </span>
+          ),
         },
         {
           head: "Attempts",
@@ -75,9 +89,7 @@ export function DeliveryTable({
           align: "end",
           cell: (one) =>
             !goneIds.has(one.id) && (one.state === "failed" || one.state === "pending") ? (
-              <Button size="small" icon="replay" onClick={() => onRetry(one)}>
-                Retry
-              </Button>
+              <RetryButton destinationId={one.destinationId} onRetry={() => onRetry(one)} />
             ) : (
               <span className="faint">–</span>
             ),
@@ -87,17 +99,12 @@ export function DeliveryTable({
   );
 }
 
-/** Event and user, if there are any, above the id. */
-function MessageLink({ messageId, sourceId, type, event, userId, anonymousId }: DeliveryView) {
-  const user = userId ?? anonymousId;
+function MessageLink({ messageId, sourceId, type, event }: DeliveryView) {
   return (
-    <span className="message-name">
-      <Link className="strong-link" href={addresses.message(messageId, sourceId)}>
-        {visibleText(event ?? type ?? messageId, 60)}
-        <span className="small faint mono message-id">{visibleText(messageId, 40)}</span>
-      </Link>
-      {user !== undefined && <span className="small soft">{visibleText(user, 40)}</span>}
-    </span>
+    <Link className="strong-link" href={addresses.message(messageId, sourceId)} title={messageId}>
+      {visibleText(event ?? type ?? "", 60)}{" "}
+      <span className="small faint mono message-id">{visibleText(messageId, 40)}</span>
+    </Link>
   );
 }
 
@@ -121,6 +128,7 @@ function selectColumn(deliveries: readonly DeliveryView[], { ids, toggle }: Sele
   const isAll = deliveries.length > 0 && deliveries.every(({ id }) => ids.has(id));
   return {
     head: "Select",
+    fit: true,
     headCell: (
       <input
         type="checkbox"

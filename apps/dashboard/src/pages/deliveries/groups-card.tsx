@@ -14,6 +14,7 @@ import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "./attempts/attempt-details.js";
 import { isRunning } from "./operation-words.js";
+import { RetryButton } from "./retry-button.js";
 import { useCancelOperation, useRecentOperations, useStartOperation } from "./use-operations.js";
 
 /** Of all destinations, or of one. */
@@ -113,14 +114,13 @@ function RetryGroup({
   );
   if (running !== undefined) return <GroupProgress operation={running} title={title} />;
   return (
-    <Button
-      size="small"
-      icon="replay"
-      disabled={start.isPending}
-      onClick={() => start.mutate({ kind: "retry", filter: { destinationId, cause } })}
+    <RetryButton
+      destinationId={destinationId}
+      busy={start.isPending}
+      onRetry={() => start.mutate({ kind: "retry", filter: { destinationId, cause } })}
     >
       Retry all{isExact && ` ${count(failed + pending)}`}
-    </Button>
+    </RetryButton>
   );
 }
 

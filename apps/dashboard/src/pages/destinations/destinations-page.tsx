@@ -74,7 +74,14 @@ function FilteredTable({ destinations }: { destinations: readonly DestinationVie
         more={[
           { head: "URL", wide: true, cell: (one) => <FirstUrl urls={urlsOf(one)} /> },
           ...(new Set(destinations.map(sourcesOf)).size > 1
-            ? [{ head: "Sources", wide: true, cell: sourcesOf }]
+            ? [
+                {
+                  head: "Sources",
+                  wide: true,
+                  fit: true,
+                  cell: (one: DestinationView) => <Few text={sourcesOf(one)} />,
+                },
+              ]
             : []),
         ]}
       />
@@ -87,6 +94,11 @@ function urlsOf({ settings }: DestinationView): readonly string[] {
   return (Array.isArray(webhooks) ? webhooks : []).flatMap((one: { readonly url?: unknown } | null) =>
     typeof one?.url === "string" ? [one.url] : [],
   );
+}
+
+/** The begin of a list of names, which its tooltip has whole. */
+function Few({ text }: { text: string }) {
+  return <span title={text}>{visibleText(text, 24)}</span>;
 }
 
 /** The first URL, and how many more there are; a dash for types without URLs. */

@@ -17,7 +17,10 @@ export function NoDestinations() {
         </>
       }
     >
-      <p>Messages are stored but not sent. To connect a webhook, you only need its URL.</p>
+      <p>
+        Messages are stored but not sent. To connect a webhook, you only need its URL: the guide to{" "}
+        <a href={addresses.guide("guide/webhooks")}>receiving webhooks</a> has a receiver.
+      </p>
     </EmptyState>
   );
 }

@@ -49,7 +49,7 @@ export function TestSend({
       }
     >
       <div role="status">
-        {!test.isPending && !test.isError && !last.data ? null : test.isPending ? (
+        {test.isPending ? (
           <p className="soft">Waiting for the response, up to five seconds.</p>
         ) : test.isError ? (
           <Failure error={test.error} />

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
@@ -10,7 +10,6 @@ import { EntryPanel } from "./entry-panel.js";
 import { FilterField } from "./filter-field.js";
 import type { LogEntry } from "./live-log.js";
 import { LogContent } from "./log-content.js";
-import { useLiveKeys } from "./use-live-keys.js";
 import { type LiveView, useLiveLog } from "./use-live-log.js";
 
 export function LivePage() {
@@ -132,4 +131,38 @@ function streamState({ stream }: LiveView, isPaused: boolean): readonly [tone: s
   if (isPaused) return ["wait", "Paused"];
   if (stream === "open") return ["good", "Live"];
   return stream === "connecting" ? ["quiet", "Connecting"] : ["bad", "Reconnecting"];
+}
+
+const LIST_KEYS = ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"];
+
+/** `/` focuses the filter, Space pauses. Arrow keys go to the list, wherever the focus is on the page. */
+function useLiveKeys(field: RefObject<HTMLInputElement | null>, onPause: () => void): void {
+  const latest = useRef(onPause);
+  latest.current = onPause;
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (/^(INPUT|TEXTAREA|SELECT|BUTTON|A)$/.test(target.tagName) || target.closest('[role="dialog"]'))
+        return;
+      if (event.key === "/") field.current?.focus();
+      else if (event.key === " ") latest.current();
+      else if (LIST_KEYS.includes(event.key) && !event.defaultPrevented && !hasOwnKeys(target)) toList(event);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, [field]);
+}
+
+/** Tabs, menus and the list itself handle arrow keys. */
+function hasOwnKeys(target: HTMLElement): boolean {
+  return target.closest('[role="listbox"], [role="tablist"], [role="menu"]') !== null;
+}
+
+/** Focuses the list of messages and gives it the key. */
+function toList({ key }: KeyboardEvent): void {
+  const list = document.querySelector<HTMLElement>('.log[role="listbox"]');
+  list?.focus();
+  list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 }

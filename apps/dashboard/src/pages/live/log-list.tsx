@@ -1,12 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useId, useRef } from "react";
+import { type KeyboardEvent, useEffect, useId, useRef } from "react";
 import { useNames } from "../../api/queries.js";
 import { NARROW, useMedia } from "../../ui/use-media.js";
 import type { LogEntry } from "./live-log.js";
 import { LogRow } from "./log-row.js";
 import type { LiveView } from "./use-live-log.js";
 import { type LogPosition, useLogPosition } from "./use-log-position.js";
-import { useRowKeys } from "./use-row-keys.js";
 
 interface LogListProps {
   readonly view: LiveView;
@@ -109,4 +108,42 @@ function useRows(
     if (canReadOlder && last >= log.size - 30) readOlder();
   }, [canReadOlder, last, log, version]);
   return rows;
+}
+
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12 };
+
+/** Handles the keys of the list: arrows, Page Up and Down, Home and End select another row, Enter opens it. */
+function useRowKeys({
+  view: { log },
+  selected,
+  onSelect,
+  onOpen,
+  scrollTo,
+}: {
+  view: LiveView;
+  selected: string | undefined;
+  onSelect: (entry: LogEntry) => void;
+  onOpen: (entry: LogEntry) => void;
+  scrollTo: (index: number) => void;
+}): (event: KeyboardEvent) => void {
+  return (event) => {
+    const at = selected === undefined ? -1 : log.indexOf(selected);
+    const entry = log.at(at);
+    if (event.key === "Enter" && entry !== undefined) return onOpen(entry);
+    const target = targetOf(event.key, at, log.size);
+    if (target === undefined) return;
+    event.preventDefault();
+    const row = log.at(target);
+    if (row === undefined) return;
+    scrollTo(target);
+    onSelect(row);
+  };
+}
+
+/** The row that a key moves to from row `at` (-1: none). Undefined: the key does not move. */
+function targetOf(key: string, at: number, size: number): number | undefined {
+  if (key === "Home") return 0;
+  if (key === "End") return Math.max(0, size - 1);
+  const step = STEPS[key];
+  return step === undefined ? undefined : Math.max(0, Math.min(size - 1, at + step));
 }

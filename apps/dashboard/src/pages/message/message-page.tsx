@@ -4,6 +4,7 @@ import { webhookPayload } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
+import { useIsUrlDisabled } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button } from "../../ui/controls/button.js";
@@ -191,7 +192,8 @@ function MessageBadges({ view }: { view: MessageView }) {
 /** Retries the failed and pending deliveries of this message, and copies the message. */
 function MessageActions({ view }: { view: StoredMessageView }) {
   const retry = useRetry();
-  const failed = view.outcomes.filter(canRetry);
+  const isUrlDisabled = useIsUrlDisabled();
+  const failed = view.outcomes.filter((one) => canRetry(one) && !isUrlDisabled(one.destinationId));
   return (
     <>
       {failed.length > 0 && (

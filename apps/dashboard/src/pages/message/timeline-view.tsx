@@ -3,7 +3,6 @@ import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button } from "../../ui/controls/button.js";
 import { StateBadge } from "../../ui/data/badge.js";
 import { DueTime } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
@@ -14,6 +13,7 @@ import { clockTime, exactTime } from "../../words/times.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "../deliveries/attempts/attempt-details.js";
 import { attemptTone } from "../deliveries/attempts/attempt-tone.js";
+import { RetryButton } from "../deliveries/retry-button.js";
 import { useRetry } from "../deliveries/use-retry.js";
 import { SourceLink } from "../sources/source-link.js";
 import { IssueList } from "./issue-list.js";
@@ -66,15 +66,12 @@ function DestinationRow({ timeline, isUnfolded }: { timeline: DestinationTimelin
           {visibleText(reason, 300)}
         </span>
         {canRetry(outcome) && (
-          <Button
-            size="small"
-            icon="replay"
+          <RetryButton
+            destinationId={destinationId}
             busy={retry.isPending}
-            aria-label={`Retry ${visibleText(name)}`}
-            onClick={() => retry.mutate([outcome.id])}
-          >
-            Retry
-          </Button>
+            label={`Retry ${visibleText(name)}`}
+            onRetry={() => retry.mutate([outcome.id])}
+          />
         )}
         <button
           type="button"

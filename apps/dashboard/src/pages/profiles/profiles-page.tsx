@@ -122,13 +122,14 @@ function ProfileTable({
   return (
     <Table
       label="Profiles, newest first"
+      oneLine
       items={profiles}
       keyOf={idOf}
       columns={[
         { head: "User", lead: true, cell: (one) => <UserLink user={one} /> },
         ...(isSearch ? [match] : []),
         { head: "Traits", cell: traitsLine },
-        { head: "Audiences", align: "end", cell: (one) => one.audienceCount || "None" },
+        { head: "Audiences", align: "end", cell: (one) => one.audienceCount || "–" },
         { head: "Last seen", align: "end", cell: (one) => <Time at={one.lastSeenAt} /> },
       ]}
     />
@@ -141,5 +142,5 @@ function traitsLine({ traits, traitCount }: ProfileSummaryView): string {
   const shown = Object.entries(traits).slice(0, SHOWN_TRAITS);
   const text = shown.map(([name, value]) => `${visibleText(name, 24)}: ${visibleText(value, 32)}`).join(", ");
   const others = traitCount - shown.length;
-  return text === "" ? "None" : `${text}${others > 0 ? ` and ${others} more` : ""}`;
+  return text === "" ? "–" : `${text}${others > 0 ? ` and ${others} more` : ""}`;
 }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { clockSkewMs } from "../../api/collector-clock.js";
 import { useInfo } from "../../api/queries.js";
+import { addresses } from "../../routing/addresses.js";
 import { useSignOut } from "../../session/session.js";
 import { Button } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
@@ -87,6 +88,10 @@ function CollectorFacts({ info }: { info: CollectorInfo }) {
       <dd>
         <a href="/api/v1/docs">Reference</a> <span className="faint">·</span>{" "}
         <a href="/api/v1/openapi.json">openapi.json</a>
+      </dd>
+      <dt>Guides</dt>
+      <dd>
+        <a href={addresses.guide()}>All guides</a>
       </dd>
     </dl>
   );

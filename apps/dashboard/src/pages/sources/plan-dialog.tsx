@@ -3,7 +3,7 @@ import { isPlainObject, readPlan } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { Field } from "../../ui/controls/field.js";
+import { AreaField } from "../../ui/controls/field.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { useNotify } from "../../ui/feedback/notice.js";
 import { Dialog } from "../../ui/layout/dialog.js";
@@ -70,7 +70,8 @@ function PlanForm({
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <Field
+      <AreaField
+        className="mono plan-text"
         label="Plan"
         error={mistake}
         hint={
@@ -78,19 +79,11 @@ function PlanForm({
             ? "JSON. Exports of Segment and RudderStack work too. A new plan reports violations and refuses nothing."
             : "JSON. The mode stays as it is."
         }
-      >
-        {(wiring) => (
-          <textarea
-            {...wiring}
-            className="input mono plan-text"
-            rows={14}
-            spellCheck={false}
-            placeholder={EXAMPLE}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-        )}
-      </Field>
+        rows={14}
+        placeholder={EXAMPLE}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
       {save.isError && <Failure error={save.error} />}
       <DialogActions busy={save.isPending} onCancel={onClose}>
         Save

@@ -6,11 +6,14 @@ import { useDestinations, useHealth } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
+import { Table } from "../../ui/data/table.js";
+import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Icon } from "../../ui/icon.js";
 import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { DestinationHealth, HealthBadge } from "../destinations/health/destination-health.js";
 import { BlockedEvents } from "./blocked-events.js";
@@ -19,7 +22,6 @@ import { SnippetTabs } from "./snippets/snippet-tabs.js";
 import { newestKey } from "./snippets/write-key.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
 import { SourceSettings } from "./source-settings.js";
-import { UsageCard } from "./usage-card.js";
 import { WriteKeys } from "./write-keys.js";
 
 /** How often the page checks whether someone else changed the source. */
@@ -118,6 +120,44 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
           ))}
         </ul>
       )}
+    </Card>
+  );
+}
+
+const SHOWN_DAYS = 14;
+
+function UsageCard({ sourceId }: { sourceId: string }) {
+  const api = useApi();
+  const usage = useQuery({
+    queryKey: ["usage", sourceId],
+    queryFn: () => api.sources.usage(sourceId),
+    refetchInterval: 5_000,
+  });
+  return (
+    <Card
+      title="Usage"
+      note={`Messages per day (UTC) in the last ${SHOWN_DAYS} days, newest first. Filtered and delivered count once per destination`}
+      flush
+    >
+      <QueryView query={usage} skeleton={<Skeleton lines={3} />}>
+        {({ days }) =>
+          days.length === 0 ? (
+            <p className="soft card-text">No messages from this source yet.</p>
+          ) : (
+            <Table
+              label="Usage by day, newest first"
+              items={days.slice(0, SHOWN_DAYS)}
+              keyOf={(day) => day.day}
+              columns={[
+                { head: "Day", lead: true, cell: (day) => day.day },
+                { head: "Accepted", align: "end", cell: (day) => count(day.accepted) },
+                { head: "Filtered", align: "end", cell: (day) => count(day.filtered) },
+                { head: "Delivered", align: "end", cell: (day) => count(day.delivered) },
+              ]}
+            />
+          )
+        }
+      </QueryView>
     </Card>
   );
 }

@@ -1,7 +1,7 @@
 import type { SourceView } from "@sluice/control-api";
 import { useState } from "react";
 import { Link } from "wouter";
-import { useActivity, useHealth, useSources } from "../../api/queries.js";
+import { useActivity, useDestinations, useHealth, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { Table } from "../../ui/data/table.js";
@@ -46,10 +46,12 @@ export function SourcesPage() {
 function SourceTable({ sources }: { sources: readonly SourceView[] }) {
   const health = useHealth().data;
   const activity = useActivity().data;
+  const destinations = useDestinations().data ?? [];
   const activityOf = (id: string) => activity?.sources.find(({ sourceId }) => sourceId === id);
   return (
     <Table
       label="Sources, oldest first"
+      oneLine
       items={sources}
       keyOf={(source) => source.id}
       columns={[
@@ -57,17 +59,25 @@ function SourceTable({ sources }: { sources: readonly SourceView[] }) {
           head: "Name",
           lead: true,
           cell: (source) => (
-            <Link className="strong-link" href={addresses.source(source.id)}>
+            <Link className="strong-link" href={addresses.source(source.id)} title={source.name}>
               {source.name}
             </Link>
           ),
         },
-        { head: "Kind", cell: (source) => SOURCE_KINDS[source.kind].label },
+        { head: "Kind", fit: true, cell: (source) => SOURCE_KINDS[source.kind].label },
         {
           head: "Destinations",
+          fit: true,
           cell: ({ id }) => {
             const found = health?.sources.find(({ sourceId }) => sourceId === id);
-            return found === undefined ? "…" : <HealthBadge of={found} />;
+            if (found === undefined) return "…";
+            const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(id)).length;
+            if (connected === 0) return <span className="faint">None</span>;
+            return (
+              <>
+                {connected} <HealthBadge of={found} />
+              </>
+            );
           },
         },
         {

@@ -4,8 +4,8 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
   readonly error?: string | undefined;
-  readonly optional?: boolean;
-  readonly hideLabel?: boolean;
+  readonly optional?: boolean | undefined;
+  readonly hideLabel?: boolean | undefined;
 }
 
 interface Wiring {
@@ -50,7 +50,7 @@ type InputProps = FieldProps & Omit<ComponentPropsWithRef<"input">, "id">;
 
 export function TextField({ label, hint, error, optional, hideLabel, ...input }: InputProps) {
   return (
-    <Field {...fieldProps({ label, hint, error, optional, hideLabel })}>
+    <Field label={label} hint={hint} error={error} optional={optional} hideLabel={hideLabel}>
       {(wiring) => (
         <input
           type="text"
@@ -71,7 +71,7 @@ type SelectProps = FieldProps &
 
 export function SelectField({ label, hint, error, optional, hideLabel, options, ...select }: SelectProps) {
   return (
-    <Field {...fieldProps({ label, hint, error, optional, hideLabel })}>
+    <Field label={label} hint={hint} error={error} optional={optional} hideLabel={hideLabel}>
       {(wiring) => (
         <select {...select} {...wiring} className={`input select ${select.className ?? ""}`}>
           {options.map(([value, text]) => (
@@ -85,20 +85,17 @@ export function SelectField({ label, hint, error, optional, hideLabel, options, 
   );
 }
 
-function fieldProps(given: {
-  label: string;
-  hint?: ReactNode;
-  error?: string | undefined;
-  optional?: boolean | undefined;
-  hideLabel?: boolean | undefined;
-}): FieldProps {
-  return {
-    label: given.label,
-    hint: given.hint,
-    error: given.error,
-    optional: given.optional ?? false,
-    hideLabel: given.hideLabel ?? false,
-  };
+type AreaProps = FieldProps & Omit<ComponentPropsWithRef<"textarea">, "id">;
+
+/** A text of several lines. */
+export function AreaField({ label, hint, error, optional, hideLabel, ...area }: AreaProps) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional} hideLabel={hideLabel}>
+      {(wiring) => (
+        <textarea spellCheck={false} {...area} {...wiring} className={`input ${area.className ?? ""}`} />
+      )}
+    </Field>
+  );
 }
 
 /** A switch that applies immediately, without a form. */

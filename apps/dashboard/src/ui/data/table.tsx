@@ -8,6 +8,8 @@ export interface Column<T> {
   readonly align?: "end";
   /** The column that names the row. It is the first line of the card on narrow screens. */
   readonly lead?: boolean;
+  /** As wide as its content where the table has one line a row. */
+  readonly fit?: boolean;
   /** Left out where the table would be too narrow for it. The cards of narrow screens have it. */
   readonly wide?: boolean;
 }
@@ -54,6 +56,12 @@ export function Table<T>({
   );
 }
 
-function classOf({ align, lead, wide }: Pick<Column<never>, "align" | "lead" | "wide">): string | undefined {
-  return [align === "end" && "end", lead && "lead", wide && "wide"].filter(Boolean).join(" ") || undefined;
+function classOf({
+  align,
+  lead,
+  fit,
+  wide,
+}: Pick<Column<never>, "align" | "lead" | "fit" | "wide">): string | undefined {
+  const classes = [align === "end" && "end", lead && "lead", fit && "fit", wide && "wide"];
+  return classes.filter(Boolean).join(" ") || undefined;
 }

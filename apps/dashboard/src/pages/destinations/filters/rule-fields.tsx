@@ -1,6 +1,6 @@
 import { ComparisonFields } from "../../../forms/comparison/comparison-fields.js";
 import { Button, IconButton } from "../../../ui/controls/button.js";
-import { Checkbox, Field, SelectField, TextField } from "../../../ui/controls/field.js";
+import { AreaField, Checkbox, SelectField, TextField } from "../../../ui/controls/field.js";
 import {
   newRuleTest,
   type RuleAction,
@@ -44,18 +44,15 @@ export function ActionFields({ draft, issues, change }: RuleFieldsProps) {
         )}
       </div>
       {draft.action === "remove" && (
-        <Field label="Fields" hint="One per line, for example properties.email" error={issues.paths}>
-          {(wiring) => (
-            <textarea
-              {...wiring}
-              className="input mono"
-              rows={2}
-              spellCheck={false}
-              value={draft.paths}
-              onChange={(event) => change({ paths: event.target.value })}
-            />
-          )}
-        </Field>
+        <AreaField
+          className="mono"
+          label="Fields"
+          hint="One per line, for example properties.email"
+          error={issues.paths}
+          rows={2}
+          value={draft.paths}
+          onChange={({ target }) => change({ paths: target.value })}
+        />
       )}
     </>
   );
@@ -94,17 +91,14 @@ export function KindFields({
 /** The track events that the rule applies to. */
 export function EventsField({ draft, change }: RuleFieldsProps) {
   return (
-    <Field label="Track events" optional hint="One name per line, case-sensitive. Leave empty for all events">
-      {(wiring) => (
-        <textarea
-          {...wiring}
-          className="input"
-          rows={2}
-          value={draft.events}
-          onChange={(event) => change({ events: event.target.value })}
-        />
-      )}
-    </Field>
+    <AreaField
+      label="Track events"
+      optional
+      hint="One name per line, case-sensitive. Leave empty for all events"
+      rows={2}
+      value={draft.events}
+      onChange={({ target }) => change({ events: target.value })}
+    />
   );
 }
 

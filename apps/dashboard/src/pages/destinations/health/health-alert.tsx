@@ -1,14 +1,20 @@
 import type { DestinationStatusView, DestinationView } from "@sluice/control-api";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { useApi } from "../../../api/api-context.js";
+import { HEALTH_KEY } from "../../../api/queries.js";
 import { addresses } from "../../../routing/addresses.js";
+import { Button } from "../../../ui/controls/button.js";
 import { DueTime, Time } from "../../../ui/data/time.js";
+import { Failure } from "../../../ui/feedback/failure.js";
+import { useNotify } from "../../../ui/feedback/notice.js";
 import { Icon, type IconName } from "../../../ui/icon.js";
 import { healthWords, needsAttention } from "../../../words/health.js";
 import { counted, duration } from "../../../words/numbers.js";
 import type { Tone } from "../../../words/states.js";
 import { visibleText } from "../../../words/visible-text.js";
-import { EnableUrls } from "./enable-urls.js";
+import { draftOf, settingsOf } from "../settings/settings-draft.js";
 
 /** What is wrong with a destination and what to do about it. Nothing if it is healthy. */
 export function HealthAlert({
@@ -133,4 +139,32 @@ function cureOf({ lastError = "" }: DestinationStatusView) {
   if (/\((3\d\d|404|405|501)\)|the URL|host name/i.test(lastError))
     return { field: "webhooks", label: "Change the URL" } as const;
   return undefined;
+}
+
+/** Enables the URLs that answered 410 Gone: saving the unchanged list of URLs does that. */
+function EnableUrls({ destination }: { destination: DestinationView }) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const notify = useNotify();
+  const save = useMutation({
+    mutationFn: () =>
+      api.destinations.patch(destination.id, {
+        settings: settingsOf(draftOf(destination.settings), { properties: { webhooks: {} } }),
+        version: destination.version,
+      }),
+    onSuccess: () => notify("Enabled: messages are sent to all URLs again"),
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ["destinations"] }),
+        queries.invalidateQueries({ queryKey: HEALTH_KEY }),
+      ]),
+  });
+  return (
+    <>
+      <Button size="small" busy={save.isPending} onClick={() => save.mutate()}>
+        Enable again
+      </Button>
+      {save.isError && <Failure error={save.error} />}
+    </>
+  );
 }

@@ -1,8 +1,6 @@
-import { useState } from "react";
-import { Button } from "../../../ui/controls/button.js";
-import { Checkbox, Field, SelectField, TextField } from "../../../ui/controls/field.js";
+import { AreaField, Checkbox, SelectField, TextField } from "../../../ui/controls/field.js";
 import { type FieldIssue, issueAt } from "../../../words/issues.js";
-import { SecretState } from "./secret-field.js";
+import { Secret } from "./secret-field.js";
 
 /** One property of a settings schema, as a form field. */
 export interface SchemaProperty {
@@ -138,8 +136,19 @@ function SchemaField(props: FieldProps) {
           onChange={({ target }) => onChange(target.value === "" ? null : Number(target.value))}
         />
       );
-    case "list":
-      return <ListField {...common} value={value} onChange={onChange} />;
+    case "list": {
+      const lines: readonly unknown[] = Array.isArray(value) ? value : [];
+      return (
+        <AreaField
+          {...common}
+          className="list-input"
+          hint={["One a line.", description].filter(Boolean).join(" ")}
+          rows={Math.max(2, lines.length)}
+          value={lines.join("\n")}
+          onChange={({ target }) => onChange(target.value.split("\n"))}
+        />
+      );
+    }
     case "secret":
       return <SecretText {...props} />;
     case "text":
@@ -149,86 +158,30 @@ function SchemaField(props: FieldProps) {
   }
 }
 
-/** A list of texts, one a line. */
-function ListField({
-  label,
-  hint,
-  error,
-  optional,
-  value,
-  onChange,
-}: {
-  label: string;
-  hint: string;
-  error: string | undefined;
-  optional: boolean;
-  value: unknown;
-  onChange: (lines: readonly string[]) => void;
-}) {
-  const lines: readonly unknown[] = Array.isArray(value) ? value : [];
-  return (
-    <Field
-      label={label}
-      hint={["One a line.", hint].filter(Boolean).join(" ")}
-      error={error}
-      optional={optional}
-    >
-      {(wiring) => (
-        <textarea
-          {...wiring}
-          className="input list-input"
-          rows={Math.max(2, lines.length)}
-          spellCheck={false}
-          value={lines.join("\n")}
-          onChange={({ target }) => onChange(target.value.split("\n"))}
-        />
-      )}
-    </Field>
-  );
-}
-
-/** A secret. The API never returns it: it is kept, entered again or removed. */
-function SecretText({
-  property: { title, description, isRequired, fallback },
-  value,
-  error,
-  isSet,
-  moved,
-  onChange,
-}: FieldProps) {
-  const [isOpen, setOpen] = useState(false);
-  if (value === null && isSet)
-    return (
-      <SecretState label={title} text="Saving removes it." isBad>
-        <Button size="small" onClick={() => onChange(undefined)}>
-          Keep it
-        </Button>
-      </SecretState>
-    );
-  if (isSet && !isOpen && moved === undefined && error === undefined)
-    return (
-      <SecretState label={title} text="Set. It cannot be shown again.">
-        <Button size="small" onClick={() => setOpen(true)}>
-          Replace
-        </Button>
-        {!isRequired && (
-          <Button size="small" look="quiet" onClick={() => onChange(null)}>
-            Remove
-          </Button>
-        )}
-      </SecretState>
-    );
+function SecretText({ property, value, error, isSet, moved, onChange }: FieldProps) {
+  const { title, description, isRequired } = property;
   const again = moved && isSet ? `Enter it again, because the setting “${moved.title}” is changed.` : "";
   return (
-    <TextField
+    <Secret
       label={title}
-      type="password"
-      autoComplete="new-password"
-      optional={!isRequired && fallback === undefined && !isSet}
-      hint={again || (isSet ? "Leave it empty to keep it." : description)}
-      error={error}
-      value={typeof value === "string" ? value : ""}
-      onChange={({ target }) => onChange(target.value === "" ? undefined : target.value)}
-    />
+      value={value}
+      isSet={isSet}
+      isNeeded={moved !== undefined || error !== undefined}
+      canRemove={!isRequired}
+      onChange={onChange}
+    >
+      {() => (
+        <TextField
+          label={title}
+          type="password"
+          autoComplete="new-password"
+          optional={!isRequired && !isSet}
+          hint={again || (isSet ? "Leave it empty to keep it." : description)}
+          error={error}
+          value={typeof value === "string" ? value : ""}
+          onChange={({ target }) => onChange(target.value === "" ? undefined : target.value)}
+        />
+      )}
+    </Secret>
   );
 }

@@ -17,12 +17,8 @@ export interface HeaderDraft {
   readonly value: string;
 }
 
-/** The API never returns the secret: it is kept, replaced or removed. */
-export type SecretDraft =
-  | { readonly kind: "keep" }
-  /** `former` is the secret that receivers still use during a rotation; empty: none. */
-  | { readonly kind: "set"; readonly value: string; readonly former: string }
-  | { readonly kind: "remove" };
+/** The secret of webhooks: undefined is kept, null removed. `former` is what receivers still use during a rotation, if any. */
+export type SecretDraft = { readonly value: string; readonly former: string } | null | undefined;
 
 export interface SettingsDraft {
   readonly webhooks: readonly WebhookDraft[];
@@ -46,7 +42,7 @@ export function newHeader(name = "", value = ""): HeaderDraft {
 }
 
 export function emptyDraft(): SettingsDraft {
-  return { webhooks: [newWebhook()], secret: { kind: "keep" }, others: {} };
+  return { webhooks: [newWebhook()], secret: undefined, others: {} };
 }
 
 interface ShownWebhook {
@@ -67,7 +63,7 @@ export function draftOf(settings: Readonly<Record<string, unknown>>): SettingsDr
       ),
       ...(disabled === undefined ? {} : { disabledReason: disabled.reason }),
     })),
-    secret: { kind: "keep" },
+    secret: undefined,
     others,
   };
 }
@@ -79,18 +75,18 @@ export function settingsOf(
 ): Readonly<Record<string, unknown>> {
   const settings: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(draft.others)) {
-    if (name in properties && !OWN_FORM.has(name) && value !== undefined)
-      settings[name] = Array.isArray(value) ? linesOf(value) : value;
+    if (!(name in properties) || OWN_FORM.has(name) || value === undefined) continue;
+    const isEmpty = Array.isArray(value) && linesOf(value).length === 0;
+    settings[name] = isEmpty ? null : Array.isArray(value) ? linesOf(value) : value;
   }
   if ("webhooks" in properties) settings.webhooks = webhooksOf(draft.webhooks);
   if ("sharedSecret" in properties) Object.assign(settings, secretOf(draft.secret));
   return settings;
 }
 
-/** The lines with a text; null if there is none. */
-function linesOf(lines: readonly string[]): readonly string[] | null {
-  const texts = lines.map((line) => line.trim()).filter((line) => line !== "");
-  return texts.length === 0 ? null : texts;
+/** The lines of a list that have a text. */
+export function linesOf(lines: unknown): readonly string[] {
+  return (Array.isArray(lines) ? lines : []).map((line) => String(line).trim()).filter((line) => line !== "");
 }
 
 /** The first row stays even if it is empty, so that the API reports the missing URL. */
@@ -109,8 +105,8 @@ function webhooksOf(rows: readonly WebhookDraft[]): readonly object[] {
 }
 
 function secretOf(secret: SecretDraft): { readonly sharedSecret?: string | readonly string[] | null } {
-  if (secret.kind === "remove") return { sharedSecret: null };
-  if (secret.kind === "keep" || secret.value === "") return {};
+  if (secret === null) return { sharedSecret: null };
+  if (secret === undefined || secret.value === "") return {};
   return { sharedSecret: secret.former === "" ? secret.value : [secret.value, secret.former] };
 }
 

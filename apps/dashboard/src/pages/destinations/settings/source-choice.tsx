@@ -35,8 +35,11 @@ export function SourceChoice({
       {choices.map(({ id, name, hint }) => (
         <Checkbox
           key={id}
-          label={name}
-          hint={hint}
+          label={
+            <>
+              {name} <span className="small faint">{hint}</span>
+            </>
+          }
           checked={chosen.includes(id)}
           onChange={(isChosen) => onChange(isChosen ? [...chosen, id] : chosen.filter((one) => one !== id))}
         />

@@ -49,9 +49,9 @@ export function FirstMessage({ sources }: { sources: readonly SourceView[] }) {
       <SnippetTabs writeKey={writeKey} />
       <p className="small faint">
         The snippets contain the write key of the source “{source.name}”. Segment's SDKs work unchanged; they
-        only need this host. The guides are in <span className="mono">docs/guide</span> of Sluice:{" "}
-        <span className="mono">quickstarts.md</span> for your framework,{" "}
-        <span className="mono">webhooks.md</span> to receive.
+        only need this host. Guides: <a href={addresses.guide("guide/quickstarts")}>quickstarts</a> for your
+        framework, <a href={addresses.guide("guide/webhooks")}>receiving webhooks</a>,{" "}
+        <a href={addresses.guide()}>all guides</a>.
       </p>
     </div>
   );

@@ -1,2 +1,0 @@
-/** The query of the cluster, which its page and its tables share. */
-export const CLUSTER_KEY = ["cluster"];
