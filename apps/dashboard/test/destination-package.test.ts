@@ -107,7 +107,7 @@ describeInBrowser("a destination type of a package", () => {
 
     // The password is not shown again, and is kept.
     await page.getByRole("tab", { name: "Settings" }).click();
-    await page.getByText("Set. It cannot be shown again.").waitFor();
+    await page.getByText("Set.", { exact: true }).waitFor();
     expect(await field("Recipients").inputValue()).toBe("ops@example.com\ndev@example.com");
     await field("Sender").fill("alerts@example.com");
     await page.getByRole("button", { name: "Save", exact: true }).click();
@@ -123,7 +123,7 @@ describeInBrowser("a destination type of a package", () => {
     await page.getByText("Enter password again: port was changed").waitFor();
     await password.fill(login.password);
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByText("Set. It cannot be shown again.").waitFor();
+    await page.getByText("Set.", { exact: true }).waitFor();
     const moved = other.next();
     await page.getByRole("button", { name: "Send a test" }).click();
     expect(await moved).toMatchObject({ user: login.user });

@@ -39,8 +39,11 @@ export function Secret<Value>({
     <div className="field">
       <span className="field-label">{label}</span>
       <p className="row">
-        <span className={isRemoved ? "field-error grow" : "soft grow"}>
-          {isRemoved ? "Saving removes it." : `Set. ${use} It cannot be shown again.`}
+        <span
+          className={isRemoved ? "field-error grow" : "soft grow"}
+          title="The collector never shows it again"
+        >
+          {isRemoved ? "Saving removes it." : `Set. ${use}`.trim()}
         </span>
         <Button size="small" onClick={isRemoved ? keep : () => setOpen(true)}>
           {isRemoved ? "Keep it" : "Replace"}
