@@ -52,7 +52,7 @@ function guides(): Plugin {
     generateBundle() {
       for (const { path, html } of guidePages())
         this.emitFile({ type: "asset", fileName: path, source: html });
-      const style = readFileSync(new URL("src/theme/guides.css", import.meta.url));
+      const style = readFileSync(new URL("../../scripts/guide-pages.css", import.meta.url));
       this.emitFile({ type: "asset", fileName: "docs/guides.css", source: style });
     },
   };

@@ -79,7 +79,9 @@ function FilteredTable({ destinations }: { destinations: readonly DestinationVie
                   head: "Sources",
                   wide: true,
                   fit: true,
-                  cell: (one: DestinationView) => <Few text={sourcesOf(one)} />,
+                  cell: (one: DestinationView) => (
+                    <span title={sourcesOf(one)}>{visibleText(sourcesOf(one), 24)}</span>
+                  ),
                 },
               ]
             : []),
@@ -94,11 +96,6 @@ function urlsOf({ settings }: DestinationView): readonly string[] {
   return (Array.isArray(webhooks) ? webhooks : []).flatMap((one: { readonly url?: unknown } | null) =>
     typeof one?.url === "string" ? [one.url] : [],
   );
-}
-
-/** The begin of a list of names, which its tooltip has whole. */
-function Few({ text }: { text: string }) {
-  return <span title={text}>{visibleText(text, 24)}</span>;
 }
 
 /** The first URL, and how many more there are; a dash for types without URLs. */

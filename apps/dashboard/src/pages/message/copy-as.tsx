@@ -4,7 +4,7 @@ import { copyText } from "../../ui/controls/copy-button.js";
 import { Menu, MenuItem } from "../../ui/controls/menu.js";
 import { useNotify } from "../../ui/feedback/notice.js";
 import { escapeHidden } from "../../words/visible-text.js";
-import { newestKey } from "../sources/snippets/write-key.js";
+import { newestKey } from "../sources/snippets/snippets.js";
 import { asCurl, asSdkCall, asTest } from "./copy-text.js";
 
 export function CopyAs({ message, sourceId }: { message: JsonObject; sourceId: string }) {

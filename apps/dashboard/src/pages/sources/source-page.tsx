@@ -19,7 +19,7 @@ import { DestinationHealth, HealthBadge } from "../destinations/health/destinati
 import { BlockedEvents } from "./blocked-events.js";
 import { PlanCard } from "./plan-card.js";
 import { SnippetTabs } from "./snippets/snippet-tabs.js";
-import { newestKey } from "./snippets/write-key.js";
+import { newestKey } from "./snippets/snippets.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
 import { SourceSettings } from "./source-settings.js";
 import { WriteKeys } from "./write-keys.js";

@@ -39,10 +39,7 @@ export function Secret<Value>({
     <div className="field">
       <span className="field-label">{label}</span>
       <p className="row">
-        <span
-          className={isRemoved ? "field-error grow" : "soft grow"}
-          title="The collector never shows it again"
-        >
+        <span className={isRemoved ? "field-error grow" : "soft grow"}>
           {isRemoved ? "Saving removes it." : `Set. ${use}`.trim()}
         </span>
         <Button size="small" onClick={isRemoved ? keep : () => setOpen(true)}>

@@ -5,7 +5,7 @@ import { Button, ButtonLink } from "../../../ui/controls/button.js";
 import { EmptyState } from "../../../ui/feedback/empty-state.js";
 import { Failure } from "../../../ui/feedback/failure.js";
 import { SnippetTabs } from "./snippet-tabs.js";
-import { NO_KEY, newestKey } from "./write-key.js";
+import { NO_KEY, newestKey } from "./snippets.js";
 
 /** Shown until the first message arrives: how to send one. */
 export function FirstMessage({ sources }: { sources: readonly SourceView[] }) {
