@@ -85,7 +85,7 @@ export function settingsOf(
 }
 
 /** The lines of a list that have a text. */
-export function linesOf(lines: unknown): readonly string[] {
+function linesOf(lines: unknown): readonly string[] {
   return (Array.isArray(lines) ? lines : []).map((line) => String(line).trim()).filter((line) => line !== "");
 }
 
