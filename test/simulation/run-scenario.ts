@@ -128,9 +128,10 @@ async function heal(cast: Cast): Promise<void> {
     sdk.start();
     sdk.running?.setEnabled(true, false);
   }
-  await Promise.all(
-    sdks.map((sdk) => world.until(sdk.close(CLOSE_MS), 2 * CLOSE_MS, "close() of an application")),
-  );
+  await closeAll(cast);
+  // A process that starts sends what one has left that ended after it had begun.
+  for (const sdk of sdks) if (sdk.plan.spools) sdk.start();
+  await closeAll(cast);
   const untilMs = world.elapsedMs + LONGEST_END_MS;
   let quietSinceMs = world.elapsedMs;
   for (let posts = 0; world.elapsedMs < Math.min(untilMs, quietSinceMs + QUIET_MS); ) {
@@ -139,6 +140,12 @@ async function heal(cast: Cast): Promise<void> {
     if (cast.history.posts.length > posts) quietSinceMs = world.elapsedMs;
     posts = cast.history.posts.length;
   }
+}
+
+async function closeAll({ world, sdks }: Cast): Promise<void> {
+  await Promise.all(
+    sdks.map((sdk) => world.until(sdk.close(CLOSE_MS), 2 * CLOSE_MS, "close() of an application")),
+  );
 }
 
 /** What a process sends after another one replaced it is in no promise but one: it never had a chance to store the result. */

@@ -56,6 +56,8 @@ export interface SdkDiscard {
   readonly sdk: string;
   readonly run: number;
   readonly atMs: number;
+  /** How many calls there had been. */
+  readonly calls: number;
   readonly messageIds: ReadonlySet<string>;
 }
 
@@ -244,7 +246,7 @@ export interface History {
   readonly refusals: SdkRefusal[];
   readonly discards: SdkDiscard[];
   /** Messages that a spool said it had kept. */
-  readonly kept: Set<string>;
+  readonly kept: Map<string, { readonly run: number; readonly atMs: number }>;
   readonly powerCuts: { readonly sdk: string; readonly atMs: number }[];
   /** Deletions that the collector accepted. */
   readonly deletions: {
@@ -288,7 +290,7 @@ export function newHistory(): History {
     waits: [],
     refusals: [],
     discards: [],
-    kept: new Set(),
+    kept: new Map(),
     powerCuts: [],
     deletions: [],
     purges: [],

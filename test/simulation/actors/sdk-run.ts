@@ -53,6 +53,8 @@ export class SdkRun {
   readonly #random;
   /** Messages that it accepted, and neither reported nor kept on disk yet. */
   readonly #held = new Set<string>();
+  /** Messages that this process kept on disk, and did not report. */
+  readonly #onDisk = new Set<string>();
   #mostHeld = 0;
   /** What has a timer of its own: calls with a time limit, and functions of `beforeSend`. */
   #waiting = 0;
@@ -97,8 +99,11 @@ export class SdkRun {
   setEnabled(isEnabled: boolean, discards: boolean): void {
     const { history, plan, run, world } = this.#parts;
     this.#isDisabled = !isEnabled;
-    if (!isEnabled && discards)
-      history.discards.push({ sdk: plan.name, run, atMs: world.elapsedMs, messageIds: new Set(this.#held) });
+    if (!isEnabled && discards) {
+      const messageIds = new Set([...this.#held, ...this.#onDisk]);
+      const calls = history.calls.length;
+      history.discards.push({ sdk: plan.name, run, atMs: world.elapsedMs, calls, messageIds });
+    }
     this.engine.setEnabled(isEnabled, discards);
   }
 
@@ -189,6 +194,7 @@ export class SdkRun {
       const atMs = world.elapsedMs;
       for (const messageId of messageIds) {
         this.#held.delete(messageId);
+        this.#onDisk.delete(messageId);
         history.reports.push({ sdk: plan.name, run, messageId, kind, atMs, ...(code ? { code } : {}) });
       }
     };
@@ -221,7 +227,11 @@ export class SdkRun {
   }
 
   #noteKept(batch: Batch): void {
-    for (const { messageId } of batch) this.#parts.history.kept.add(messageId);
+    const { history, run, world } = this.#parts;
+    for (const { messageId } of batch) {
+      history.kept.set(messageId, { run, atMs: world.elapsedMs });
+      this.#onDisk.add(messageId);
+    }
   }
 
   #options(): ReturnType<typeof resolveOptions> {

@@ -1,4 +1,5 @@
 import type { History, Post } from "../actors/history.js";
+import { longestGapMs } from "../model/retries.js";
 import type { CastDestination } from "../scenario/cast.js";
 import type { Spell } from "../world/spells.js";
 import type { FinishedRun, Invariant } from "./invariant.js";
@@ -17,7 +18,7 @@ const EACH_MS = 300;
 export const recoveredGetsBacklog: Invariant = {
   name: "recovered-gets-backlog",
   promise:
-    "A destination that was down is probed within two minutes after it works again. From the first delivery on, every message that had failed is sent at once, one after another, unless a `Retry-After` asks for more.",
+    "A destination that was down is probed within two minutes after it works again, or when the first waiting message is due. From the first delivery on, every message that had failed is sent at once, one after another, unless a `Retry-After` asks for more.",
   check(run) {
     const { scenario, cast } = run;
     if (scenario.steps.some(({ kind }) => kind === "disk" || kind === "cluster" || kind === "race"))
@@ -48,8 +49,8 @@ function lateIn(spell: Spell, destination: CastDestination, run: FinishedRun): s
   const wrong: string[] = [];
   const waiting = waitingAt(spell.fromMs, destination, run);
   if (hasFailed(before.slice(-DOWN_AFTER), DOWN_AFTER) && waiting.length > 0) {
-    const latestMs =
-      Math.max(spell.fromMs, ...before.slice(-DOWN_AFTER).map(askedUntil)) + PROBED_EVERY_MS + SOON_MS;
+    const probedMs = Math.max(spell.fromMs, ...before.slice(-DOWN_AFTER).map(askedUntil)) + PROBED_EVERY_MS;
+    const latestMs = Math.max(probedMs, firstDueMs(waiting, before, destination)) + SOON_MS;
     if (latestMs < upToMs && (probe === undefined || probe.atMs > latestMs))
       wrong.push(`${destination.plan.name} worked again at ${spell.fromMs} and was probed at ${probe?.atMs}`);
   }
@@ -74,6 +75,12 @@ function lateIn(spell: Spell, destination: CastDestination, run: FinishedRun): s
       );
   }
   return wrong;
+}
+
+/** A probe is a message that is due. */
+function firstDueMs(waiting: readonly string[], before: readonly Post[], { plan }: CastDestination): number {
+  const last = waiting.map((id) => before.findLast(({ messageId }) => messageId === id)?.ended?.atMs ?? 0);
+  return Math.min(...last) + longestGapMs(plan.retryForMs);
 }
 
 function hasFailed(posts: readonly Post[], count: number): boolean {

@@ -1,9 +1,9 @@
 import type { History, Post } from "../actors/history.js";
+import { longestGapMs } from "../model/retries.js";
 import type { CastDestination } from "../scenario/cast.js";
 import type { Invariant, Life } from "./invariant.js";
 
 const MOST_DOWNTIME_MS = 15 * 60_000;
-const HOUR_MS = 3_600_000;
 /** Clocks that differ by less were not set. */
 const SAME_MS = 1_000;
 
@@ -54,11 +54,6 @@ function tooSoon({ posts, replayedAtMs }: Life, url: string, around: Around): st
     if (isLastPart || waitedMs >= Number(ended.retryAfter) * 1_000) return [];
     return [`was sent to ${url} ${waitedMs} ms after Retry-After: ${ended.retryAfter}`];
   });
-}
-
-/** The longest wait between two attempts, which is also the length of the last part of a window: a sixteenth of it, at most an hour. */
-function longestGapMs(windowMs: number): number {
-  return Math.min(windowMs / 16, HOUR_MS);
 }
 
 /** Whether the next process must know of the wait: it was stored, and no clock was set meanwhile. */

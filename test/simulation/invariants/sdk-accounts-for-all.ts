@@ -21,7 +21,7 @@ export const sdkAccountsForAll: Invariant = {
     }
     for (const call of history.calls)
       wrong.push(...wrongReports(call, reports.get(call.messageId) ?? [], cast));
-    for (const messageId of history.kept)
+    for (const messageId of history.kept.keys())
       if (!reports.has(messageId) && !acknowledged.has(messageId))
         wrong.push(`${messageId} was kept by a spool, and nothing was reported about it`);
     return wrong;

@@ -5,7 +5,7 @@ import type { Invariant } from "./invariant.js";
 export const sdkDiscards: Invariant = {
   name: "sdk-discards",
   promise:
-    "What an application discards is not sent any more by that process. Only that is reported as discarded, and only a `close()` gives messages up because of its deadline.",
+    "What an application discards is neither sent any more by that process nor kept. Only that is reported as discarded, and only a `close()` gives messages up because of its deadline.",
   check({ cast }) {
     const { history } = cast;
     const wrong = history.discards.flatMap(({ sdk, run, atMs, messageIds }) =>
@@ -16,6 +16,12 @@ export const sdkDiscards: Invariant = {
         )
         .map((sent) => `${sent.messageId} was sent by ${sdk} at ${sent.atMs}, and discarded at ${atMs}`),
     );
+    for (const { sdk, run, atMs, messageIds } of history.discards)
+      for (const messageId of messageIds) {
+        const kept = history.kept.get(messageId);
+        if (kept?.run === run && kept.atMs > atMs)
+          wrong.push(`${messageId} was kept by ${sdk} at ${kept.atMs}, and discarded at ${atMs}`);
+      }
     return [...wrong, ...history.reports.flatMap((report) => wrongCode(report, history))];
   },
 };
@@ -25,8 +31,8 @@ function wrongCode(
   { calls, discards, waits }: History,
 ): string[] {
   if (code === "discarded") {
-    const calledMs = calls.find((call) => call.messageId === messageId)?.atMs ?? 0;
-    const isDiscarded = discards.some((one) => one.sdk === sdk && one.atMs >= calledMs && one.atMs <= atMs);
+    const place = calls.findIndex((call) => call.messageId === messageId);
+    const isDiscarded = discards.some((one) => one.sdk === sdk && one.calls > place && one.atMs <= atMs);
     return isDiscarded ? [] : [`${messageId} was reported as discarded by ${sdk}, and nobody discarded it`];
   }
   const isClosing = waits.some(

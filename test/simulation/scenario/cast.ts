@@ -24,6 +24,8 @@ export interface CastDestination {
   wasDisabled: boolean;
   /** When it was certainly disabled. */
   readonly off: { readonly fromMs: number; untilMs: number }[];
+  /** How often somebody wanted to enable it. */
+  enablings: number;
   /** URLs that it certainly had no longer. */
   readonly left: { readonly urls: readonly string[]; readonly fromMs: number }[];
 }
@@ -48,8 +50,9 @@ export interface Cast {
 }
 
 /** An administrator is about to enable a destination. */
-export function enabling({ off }: CastDestination, atMs: number): void {
-  for (const span of off) span.untilMs = Math.min(span.untilMs, atMs);
+export function enabling(destination: CastDestination, atMs: number): void {
+  destination.enablings += 1;
+  for (const span of destination.off) span.untilMs = Math.min(span.untilMs, atMs);
 }
 
 export const DROPS_ODD = [
@@ -133,7 +136,16 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
         success: plan.success,
       },
     });
-    destinations.push({ id, plan, urls, droppedOdd: plan.dropsOdd, wasDisabled: false, off: [], left: [] });
+    destinations.push({
+      id,
+      plan,
+      urls,
+      droppedOdd: plan.dropsOdd,
+      wasDisabled: false,
+      off: [],
+      enablings: 0,
+      left: [],
+    });
   }
   const sdks = scenario.sdks.map((plan) => {
     const source = sources[plan.source] ?? { id: "", writeKey: "" };

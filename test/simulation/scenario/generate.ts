@@ -53,7 +53,7 @@ function anySdk(random: Random, index: number, sources: number): SdkPlan {
     maxTotalRetryMs: random.pick([MINUTE_MS, 12 * HOUR_MS]),
     maxQueueSize: random.pick([10, 10_000]),
     eager: random.chance(0.3),
-    spools: random.chance(0.4),
+    spools: random.chance(0.5),
     spoolBytes: random.pick([1_500, 1_000_000]),
     hooks: random.pick(["none", "none", "sync", "async"]),
   };

@@ -21,11 +21,12 @@ export type ApplicationAct =
   | { readonly do: "disable"; readonly discards: boolean; readonly forMs: number }
   /** Calls with input that the SDK must refuse. */
   | { readonly do: "nonsense" }
-  /** `close()`, perhaps with a `flush()` before and after it; the next process starts meanwhile, or when it has ended. */
+  /** `close()`, perhaps with a `flush()` before and after it, or a discard before it; the next process starts meanwhile, or when it has ended. */
   | {
       readonly do: "close";
       readonly timeoutMs: number;
       readonly flushes: boolean;
+      readonly discards: boolean;
       readonly overlaps: boolean;
     }
   | { readonly do: "exit"; readonly downMs: number }
@@ -66,7 +67,7 @@ export const applicationSteps: StepKind<ApplicationStep> = {
 };
 
 const OFFLINE: Weather = { ...FAIR, cutRequest: 1 };
-const CALLS_OFFLINE = 4;
+const CALLS_OFFLINE = 12;
 
 function act(sdk: SdkActor, what: ApplicationAct, world: World): void {
   world.note(`${sdk.plan.name} ${what.do}`);
@@ -80,7 +81,11 @@ function act(sdk: SdkActor, what: ApplicationAct, world: World): void {
       break;
     case "disable":
       running?.setEnabled(false, what.discards);
-      world.after(what.forMs, () => running?.setEnabled(true, false));
+      if (what.forMs > 0) world.after(what.forMs, () => running?.setEnabled(true, false));
+      else {
+        running?.setEnabled(true, false);
+        for (const event of ["Happened", "Rare"]) sdk.take("track", { userId: "u0", event });
+      }
       break;
     case "nonsense":
       for (const input of NONSENSE) sdk.take("track", input);
@@ -112,10 +117,12 @@ function act(sdk: SdkActor, what: ApplicationAct, world: World): void {
 
 function close(
   sdk: SdkActor,
-  { timeoutMs, flushes, overlaps }: Extract<ApplicationAct, { do: "close" }>,
+  { timeoutMs, flushes, discards, overlaps }: Extract<ApplicationAct, { do: "close" }>,
 ): void {
   const { running } = sdk;
   if (flushes) running?.flush(undefined);
+  if (flushes) running?.ready();
+  if (discards) running?.setEnabled(false, true);
   const closed = sdk.close(timeoutMs);
   if (flushes) running?.flush(1_000);
   running?.take("track", { userId: "u0", event: "Too late" });
@@ -152,7 +159,8 @@ function anyAct(random: Random, spools: boolean): ApplicationAct {
         do: "close",
         timeoutMs: random.pick([0, 10, 2_000, 60_000]),
         flushes: random.chance(0.5),
-        overlaps: random.chance(0.3),
+        discards: random.chance(0.3),
+        overlaps: random.chance(0.5),
       };
     case 5:
       return { do: "exit", downMs };

@@ -57,8 +57,11 @@ export const settingsSteps: StepKind<SettingsStep> = {
       patch({ filters: DROPS_ODD });
     } else if (change === "drop nothing") patch({ filters: [] });
     else {
+      const { enablings } = target;
       patch({ enabled: false }, () => {
-        target.off.push({ fromMs: world.elapsedMs, untilMs: Number.POSITIVE_INFINITY });
+        // Two changes that waited for an owner together may be carried out in any order.
+        if (target.enablings === enablings)
+          target.off.push({ fromMs: world.elapsedMs, untilMs: Number.POSITIVE_INFINITY });
       });
       target.wasDisabled = true;
       const enable = (): Promise<unknown> => {
