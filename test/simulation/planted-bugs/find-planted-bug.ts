@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PlantedBug } from "./planted-bugs.js";
+import type { PlantedBug } from "./planted-bug.js";
 
 const root = join(import.meta.dirname, "../../..");
 /** What the simulation runs from. */

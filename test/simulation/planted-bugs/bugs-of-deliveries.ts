@@ -1,0 +1,103 @@
+import type { PlantedBug } from "./planted-bug.js";
+
+/** In deliveries, retries, operations and settings. */
+export const BUGS_OF_DELIVERIES: readonly PlantedBug[] = [
+  {
+    name: "failed-release-loses-retries",
+    breaks: "A release that fails loses the retries that it had leased.",
+    invariant: "acknowledged-is-settled",
+    withinSeeds: 10,
+    foundAt: 10,
+  },
+  {
+    name: "settler-sleeps-on-late-results",
+    breaks: "Results that come while others are being stored are not stored after them.",
+    invariant: "acknowledged-is-settled",
+    withinSeeds: 10,
+    foundAt: 1,
+  },
+  {
+    name: "calls-urls-again",
+    breaks: 'With `success: "each"`, a URL that took a message gets it again with the next retry.',
+    invariant: "sent-no-more-after-its-end",
+    withinSeeds: 20,
+    foundAt: 15,
+  },
+  {
+    name: "forgets-what-was-settled-ahead",
+    breaks: "After a restart, the first message that had ended beyond the cursor is sent again.",
+    invariant: "sent-no-more-after-its-end",
+    withinSeeds: 100,
+    foundAt: 60,
+  },
+  {
+    name: "moves-the-cursor-too-far",
+    breaks: "The cursor passes messages that are in flight.",
+    invariant: "acknowledged-is-settled",
+    withinSeeds: 50,
+    foundAt: 41,
+  },
+  {
+    name: "overtakes-a-failing-user",
+    breaks: 'With `order: "user"`, a message starts although an earlier one of its user waits for a retry.',
+    invariant: "order-per-user",
+    withinSeeds: 10,
+    foundAt: 9,
+  },
+  {
+    name: "drops-results-of-a-failed-write",
+    breaks: "When the disk fails, the results of that moment are lost.",
+    invariant: "acknowledged-is-settled",
+    withinSeeds: 20,
+    foundAt: 11,
+  },
+  {
+    name: "keeps-ended-retries-in-count",
+    breaks: "The retry queue goes on counting a retry that has ended.",
+    invariant: "holds-nothing-at-rest",
+    withinSeeds: 10,
+    foundAt: 2,
+  },
+  {
+    name: "keeps-old-timers",
+    breaks: "A destination whose next retry changes keeps the timer of the one before.",
+    invariant: "memory-bounds",
+    withinSeeds: 10,
+    foundAt: 2,
+  },
+  {
+    name: "leaves-replays-waiting",
+    breaks: "A bulk retry or replay does not wake its destination.",
+    invariant: "replayed-once-more",
+    withinSeeds: 10,
+    foundAt: 9,
+  },
+  {
+    name: "third-message-overtakes-the-second",
+    breaks: "Of two messages that wait for a third one of their user, the later one is sent first.",
+    invariant: "order-per-user",
+    withinSeeds: 10,
+    foundAt: 4,
+  },
+  {
+    name: "restart-leaves-retries-asleep",
+    breaks: "After a restart, waiting retries are not looked for.",
+    invariant: "acknowledged-is-settled",
+    withinSeeds: 10,
+    foundAt: 2,
+  },
+  {
+    name: "enabled-destination-sleeps",
+    breaks: "A destination that is opened again, after a restart or a change, starts nothing by itself.",
+    invariant: "acknowledged-is-settled",
+    withinSeeds: 10,
+    foundAt: 2,
+  },
+  {
+    name: "restart-forgets-operations",
+    breaks: "After a restart, an operation does not go on.",
+    invariant: "replayed-once-more",
+    withinSeeds: 10,
+    foundAt: 9,
+  },
+];
