@@ -28,21 +28,24 @@ const KEPT_ENTRIES = 200;
 
 /**
  * - `following`: entered by `open` and when leading ends. The copy applies the log's entries. Left to `leading`, or by `close`. `isLoading`:
- *   the copy is being replaced.
+ *   the copy is being replaced. `isTakingOver`: `lead` was called, and has not ended.
  * - `leading`: the writer appends entries and gives them to the copy. Left to `following` by `stepDown`, or when the writer ends.
  * - `closed`: final.
  */
 type State =
-  | {
-      readonly kind: "following";
-      isLoading: boolean;
-      readonly stop: AbortController;
-      /** Aborted when the copy turns out to be damaged. */
-      broken: AbortController;
-      ended: Promise<void>;
-    }
+  | Following
   | { readonly kind: "leading"; readonly leading: Leading }
   | { readonly kind: "closed" };
+
+interface Following {
+  readonly kind: "following";
+  isLoading: boolean;
+  isTakingOver: boolean;
+  readonly stop: AbortController;
+  /** Aborted when the copy turns out to be damaged. */
+  broken: AbortController;
+  ended: Promise<void>;
+}
 
 /** See `Replica`. */
 export class LocalReplica implements Replica {
@@ -53,6 +56,7 @@ export class LocalReplica implements Replica {
   /** Called when the copy contains another entry. */
   readonly #onMoved = new Set<() => void>();
   readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
   #state: State;
   #last = 0;
   #problem: string | undefined;
@@ -134,14 +138,16 @@ export class LocalReplica implements Replica {
 
   #followFromNow(): State {
     const stop = new AbortController();
-    const state = { kind: "following" as const, isLoading: false, stop, broken: new AbortController() };
-    const following = { ...state, ended: Promise.resolve() };
+    const following: Following = {
+      ...{ kind: "following", isLoading: false, isTakingOver: false },
+      ...{ stop, broken: new AbortController(), ended: Promise.resolve() },
+    };
     following.ended = this.#follow(following);
     return following;
   }
 
   /** Follows the log until it is stopped, and replaces the copy where it cannot go on. */
-  async #follow(state: Extract<State, { kind: "following" }>): Promise<void> {
+  async #follow(state: Following): Promise<void> {
     const { stop } = state;
     for (; !stop.signal.aborted; state.broken = new AbortController()) {
       const signal = AbortSignal.any([stop.signal, state.broken.signal]);
@@ -263,7 +269,7 @@ export class LocalReplica implements Replica {
 
   async caughtUp(signal: AbortSignal): Promise<void> {
     const { last } = await this.#options.engine.log.bounds();
-    await this.#contains(last, signal);
+    await this.#contains(last, AbortSignal.any([signal, this.#closing.signal]));
   }
 
   /** Resolves when the copy contains this entry. */
@@ -284,11 +290,27 @@ export class LocalReplica implements Replica {
     });
   }
 
-  async lead(term: number, { onDeposed, signal }: LeadOptions): Promise<LeadingStores> {
-    const { engine, node } = this.#options;
+  async lead(term: number, options: LeadOptions): Promise<LeadingStores> {
     const state = this.#state;
-    if (state.kind !== "following" || state.isLoading)
-      throw new StorageUnavailable(`the replica is ${this.status().role}`);
+    if (state.kind !== "following" || state.isLoading || state.isTakingOver)
+      throw new StorageUnavailable(
+        state.kind === "following" && state.isTakingOver
+          ? "the replica is taking over already"
+          : `the replica is ${this.status().role}`,
+      );
+    state.isTakingOver = true;
+    try {
+      return await this.#lead(state, term, options);
+    } catch (error) {
+      if (this.#state === state && state.stop.signal.aborted) this.#setState(this.#followFromNow());
+      throw error;
+    } finally {
+      state.isTakingOver = false;
+    }
+  }
+
+  async #lead(state: Following, term: number, { onDeposed, signal }: LeadOptions): Promise<LeadingStores> {
+    const { engine, node } = this.#options;
     const stop = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     const session = `${node}.${term}.${Math.floor(this.#clock.random() * 2 ** 48).toString(36)}`;
     await takeOver(
@@ -318,6 +340,11 @@ export class LocalReplica implements Replica {
         if (reason !== undefined) onDeposed(reason);
       },
     });
+    // Meanwhile it may have been told to stop, or another process took over, or the copy turned out to be damaged.
+    if (stop.aborted || this.#copy.isBroken || this.#applied.session !== session) {
+      leading.end("the replica does not lead any more");
+      throw new StorageUnavailable("the replica was stopped, replaced or damaged while it took over");
+    }
     this.#setState({ kind: "leading", leading });
     return leading.stores;
   }
@@ -356,7 +383,12 @@ export class LocalReplica implements Replica {
     }
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     const state = this.#state;
     this.#closing.abort();
     this.#setState({ kind: "closed" });

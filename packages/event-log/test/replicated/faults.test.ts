@@ -1,9 +1,10 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BEFORE_FIRST } from "../../src/message/offset.js";
 import type { LogAppend } from "../../src/replicated/engine.js";
 import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
+import { type StartStoreThread, startWorker } from "../../src/sqlite/client/start-worker.js";
 import { batchOf, idsBatch } from "../batches.js";
 import { FOREVER, leadSafely, type TestCluster, testClusters, untilStatus } from "./cluster.js";
 import { contentsOf } from "./copy-contents.js";
@@ -270,4 +271,87 @@ it("cuts what is larger than an entry may be", async () => {
   await cluster.close(a);
   await cluster.close(b);
   await expectEqualCopies(cluster, ["a", "b"]);
+});
+
+describe("a second call while the first is under way", () => {
+  it("of stepping down ends with the first, when what was under way is written", async () => {
+    const cluster = newCluster();
+    const a = await cluster.open("a");
+    const { store, stepDown } = await leadSafely(a);
+    const written = Promise.withResolvers<void>();
+    cluster.engines.faultsOf("a").append = async (now) => {
+      await written.promise;
+      return now();
+    };
+    const put = store.config.put("source", "s", 1);
+    const ends = [stepDown(), stepDown()];
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(a.status().role).toBe("leading");
+    written.resolve();
+    await Promise.all(ends);
+    expect(await put).toMatchObject({ version: 1 });
+    expect(a.status().role).toBe("following");
+  });
+
+  it("of leading is refused", async () => {
+    const cluster = newCluster();
+    const a = await cluster.open("a");
+    const [first, second] = await Promise.allSettled([leadSafely(a, 1), leadSafely(a, 2)]);
+    expect(first.status).toBe("fulfilled");
+    expect(second).toMatchObject({ reason: { code: "storage_unavailable" } });
+    expect(a.status().role).toBe("leading");
+  });
+
+  it("of closing waits for the first", async () => {
+    const cluster = newCluster();
+    const a = await cluster.open("a");
+    expect(a.close()).toBe(a.close());
+    await a.close();
+  });
+});
+
+/** A copy's thread that calls `reached` when the replica has taken over, and asks for what the stores begin with. */
+function whenTakenOver(reached: () => void): StartStoreThread {
+  return (options) => {
+    const thread = startWorker(options);
+    let hasApplied = false;
+    return {
+      on: (event: never, listener: never) => thread.on(event, listener),
+      terminate: () => thread.terminate(),
+      postMessage(message, transfer) {
+        const calls = message.kind === "calls" ? message.calls.map(({ operation }) => operation) : [];
+        if (hasApplied && calls.includes("describe")) reached();
+        hasApplied ||= calls.includes("apply");
+        thread.postMessage(message, transfer);
+      },
+    };
+  };
+}
+
+describe("while the replica has taken over and does not lead yet", () => {
+  it("it can be told to stop, and follows again", async () => {
+    const cluster = newCluster();
+    const stop = new AbortController();
+    const a = await cluster.open("a", { startThread: whenTakenOver(() => stop.abort()) });
+    await expect(a.lead(1, { onDeposed() {}, signal: stop.signal })).rejects.toThrow("was stopped");
+    expect(a.status().role).toBe("following");
+    const { store } = await leadSafely(await cluster.open("b"), 2);
+    await store.config.put("source", "s", 1);
+    await a.caughtUp(FOREVER);
+    expect(a.status().applied).toBe(cluster.engines.log.bounds.last);
+  });
+
+  it("it can be closed", async () => {
+    const cluster = newCluster();
+    let closed: Promise<void> | undefined;
+    const a = await cluster.open("a", {
+      startThread: whenTakenOver(() => {
+        closed ??= a.close();
+      }),
+    });
+    await expect(leadSafely(a)).rejects.toThrow();
+    await closed;
+    expect(a.status().role).toBe("closed");
+    await expect(a.caughtUp(FOREVER)).rejects.toThrow("stopped waiting");
+  });
 });

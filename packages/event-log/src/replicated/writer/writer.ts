@@ -61,7 +61,7 @@ interface Flight extends EntryId {
  */
 type State =
   | { readonly kind: "open" }
-  | { readonly kind: "closing"; readonly finished: () => void }
+  | { readonly kind: "closing"; readonly ended: Promise<void>; readonly finished: () => void }
   | { readonly kind: "ended"; readonly reason: string };
 
 /** Appends the owner's writes to the log, and answers them when they are in the log and in the copy. */
@@ -137,11 +137,12 @@ export class Writer {
 
   /** Finishes the calls that it has. */
   async close(): Promise<void> {
-    if (this.#state.kind !== "open") return;
-    await new Promise<void>((finished) => {
-      this.#state = { kind: "closing", finished };
-      this.#finishIfIdle();
-    });
+    if (this.#state.kind === "closing") return this.#state.ended;
+    if (this.#state.kind === "ended") return;
+    const { promise: ended, resolve: finished } = Promise.withResolvers<void>();
+    this.#state = { kind: "closing", ended, finished };
+    this.#finishIfIdle();
+    await ended;
   }
 
   /** Rejects the calls that it has. The log may keep them. */
@@ -320,6 +321,6 @@ function answerCall({ resolve, reject }: Waiting, answer: CallAnswer | undefined
   else if (answer.kind === "done") resolve(answer.answer);
   else {
     const { code, detail, current } = answer;
-    reject(new StoreError(code, detail, { details: { version: current } }));
+    reject(new StoreError(code, detail, { details: { ...current } }));
   }
 }
