@@ -81,6 +81,7 @@ export class MemoryEngine implements ReplicationEngine {
         // As it is now: the caller may move the bytes to another thread.
         const copied = Uint8Array.from(data);
         const answer = await this.faults.append(() => log.append(copied, expectedLast));
+        await turn();
         return this.#isCut ? CUT : answer;
       },
       bounds: async () => {
@@ -128,7 +129,10 @@ export class MemoryEngine implements ReplicationEngine {
     const asked = async <T>(run: () => T): Promise<T> => {
       await turn();
       this.#check();
-      return run();
+      const answer = run();
+      // What the call did is watched before it is answered.
+      await turn();
+      return answer;
     };
     return {
       get: (key) => asked(() => leases.get(key)),
@@ -147,11 +151,26 @@ export class MemoryEngine implements ReplicationEngine {
     await turn();
     this.#check();
     const { leases } = this.#shared;
-    for (const { key, ...record } of leases.list(prefix)) listener(key, record);
-    const stop = leases.watch((key, record) => {
-      if (key.startsWith(prefix) && !this.#isCut) listener(key, record);
+    /** The revision of each key that the listener knows. */
+    const known = new Map<string, number>();
+    const tell = (key: string, record: LeaseRecord | undefined): void => {
+      if (!key.startsWith(prefix) || this.#isCut) return;
+      if (record === undefined) known.delete(key);
+      else known.set(key, record.revision);
+      listener(key, record);
+    };
+    const catchUp = (): void => {
+      for (const { key, ...record } of leases.list(prefix))
+        if (known.get(key) !== record.revision) tell(key, record);
+      for (const key of [...known.keys()]) if (leases.get(key) === undefined) tell(key, undefined);
+    };
+    catchUp();
+    const stop = leases.watch(tell);
+    this.#changed.add(catchUp);
+    signal.addEventListener("abort", () => {
+      stop();
+      this.#changed.delete(catchUp);
     });
-    signal.addEventListener("abort", stop);
   }
 
   get snapshots(): SnapshotStorage {
