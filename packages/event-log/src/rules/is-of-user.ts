@@ -13,7 +13,8 @@ export function ofUsers(
   requested: readonly Identity[] = identities,
 ): (rejection: KnownUsers) => boolean {
   const wanted = new Set(identities);
-  const isNamedIn = quotedIn([...new Set(requested.map(idOf))]);
+  // An empty text is nobody's id, and stands in many excerpts.
+  const isNamedIn = quotedIn([...new Set(requested.map(idOf))].filter((id) => id !== ""));
   return (rejection) =>
     wanted.size > 0 &&
     (rejection.identities?.some((identity) => wanted.has(identity)) === true ||

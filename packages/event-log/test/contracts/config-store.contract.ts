@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ConfigChange } from "../../src/ports/documents.js";
+import { VersionConflict } from "../../src/ports/errors.js";
 import { type OpenStore, storeFixture } from "./store-fixture.js";
 
 export function configStoreContract(name: string, open: OpenStore): void {
@@ -39,6 +40,15 @@ export function configStoreContract(name: string, open: OpenStore): void {
       await expect(config.put("source", "s1", { n: 3 }, 1)).rejects.toMatchObject({ current: 2 });
       await expect(config.put("source", "s2", {}, 4)).rejects.toMatchObject({ current: 0 });
       expect(await config.get("source", "s1")).toMatchObject({ version: 2, value: { n: 2 } });
+    });
+
+    it("names the document that was in the way, whatever others are called", async () => {
+      const { config } = (await openStore()).store;
+      const puts = [
+        { kind: "s", id: "b", value: 1 },
+        { kind: "as", id: "b", value: 1, expected: 5 },
+      ];
+      await expect(config.putAll(puts)).rejects.toThrow(new VersionConflict("as", "b", 0));
     });
 
     it("lets one of two writers of the same version win", async () => {

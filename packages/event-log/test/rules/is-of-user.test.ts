@@ -19,7 +19,7 @@ test.each<[string, string[], Fields, boolean]>([
   ["cut in the middle", ["ann"], { excerpt: '{"userId":"an' }, false],
   ["with quotes in it", ['say "hi"'], { excerpt: JSON.stringify({ userId: 'say "hi"' }) }, true],
   ["with escapes in it", ["a\nb\\"], { excerpt: JSON.stringify({ userId: "a\nb\\" }) }, true],
-  ["empty", [""], { excerpt: '{"userId":""}' }, true],
+  ["empty, which is nobody's id", [""], { excerpt: '{"userId":"","traits":{"city":""}}' }, false],
   ["no user at all", [], { identities: ["u:ann"], excerpt: '"ann"' }, false],
 ])("%s", (_case, userIds, fields, expected) => {
   expect(ofUsers(userIds.map(userIdentity))({ excerpt: "", ...fields })).toBe(expected);

@@ -20,6 +20,7 @@ import type { UsageDay } from "../../ports/usage.js";
 import type { AppendRequest } from "./append-request.js";
 import type { Applied } from "./applied.js";
 import type { LogRow } from "./log-row.js";
+import type { ConflictingDocument } from "./refusal.js";
 import type { SettleRequest } from "./settle-request.js";
 
 /**
@@ -273,7 +274,7 @@ export type CallAnswer =
       readonly kind: "refused";
       readonly code: StoreErrorCode;
       readonly detail: string;
-      readonly current: number | undefined;
+      readonly current: ConflictingDocument | undefined;
     };
 
 // ── What goes over the port ────────────────────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@ import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../../po
 import { StoreError, VersionConflict } from "../../ports/errors.js";
 import { configWatchers } from "../../rules/config-watchers.js";
 import type { StoredDocument } from "../calls/operations.js";
+import type { ConflictingDocument } from "../calls/refusal.js";
 import type { StoreConnection } from "./connection.js";
 
 /** The main thread's side of the documents. Only one process uses the folder, so watching its own changes is enough. */
@@ -27,7 +28,7 @@ export function sqliteConfigStore(connection: () => StoreConnection): ConfigStor
         document: parsedDocument(kind, { id, json, version: versions[index]?.version ?? 1 }),
       })),
     ).catch((error: unknown) => {
-      throw conflictOf(error, puts) ?? error;
+      throw conflictOf(error) ?? error;
     });
     return answers.map(({ version }) => version);
   };
@@ -61,13 +62,12 @@ export function sqliteConfigStore(connection: () => StoreConnection): ConfigStor
   };
 }
 
-/** The worker's conflict as a `VersionConflict` of the document that caused it. */
-function conflictOf(error: unknown, puts: readonly DocumentPut[]): VersionConflict | undefined {
+/** The worker's conflict as a `VersionConflict`. */
+function conflictOf(error: unknown): VersionConflict | undefined {
   if (!(error instanceof StoreError)) return undefined;
-  const { version } = error.details;
-  if (typeof version !== "number") return undefined;
-  const inTheWay = puts.find(({ kind, id }) => error.message.includes(`${kind} ${id} is at version`));
-  return inTheWay && new VersionConflict(inTheWay.kind, inTheWay.id, version);
+  const { kind, id, version } = error.details as Partial<ConflictingDocument>;
+  if (kind === undefined || id === undefined || version === undefined) return undefined;
+  return new VersionConflict(kind, id, version);
 }
 
 export function parsedDocument<T>(kind: string, { id, version, json }: StoredDocument): Versioned<T> {

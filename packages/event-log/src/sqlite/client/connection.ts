@@ -257,15 +257,16 @@ export class Connection implements StoreConnection {
     if (answer.kind === "done") this.#calls.resolve(answer.id, answer.answer);
     else {
       const { id, code, detail, current } = answer;
-      this.#calls.reject(id, new StoreError(code, detail, { details: { version: current } }));
+      this.#calls.reject(id, new StoreError(code, detail, { details: { ...current } }));
     }
   }
 
   #opened(snapshot: Snapshot): void {
     const state = this.#state;
     if (state.kind !== "opening" && state.kind !== "reopening") return;
-    this.#events.opened(snapshot);
+    // Ready before it is told: whoever hears of messages reads them.
     this.#setState({ kind: "ready", worker: state.worker });
+    this.#events.opened(snapshot);
     if (state.kind === "opening") state.opened();
   }
 

@@ -63,7 +63,10 @@ export class SqliteEventLog implements EventLog {
   opened({ seed, sources, stats }: Snapshot): void {
     if (seed !== this.#hasher.seed) this.#hasher = new KeyHasher(seed);
     this.#sources.reset(sources);
+    const before = this.#head;
     this.#head = stats.head as Offset;
+    // Messages whose append had no answer may be there after all.
+    if (this.#head > before) this.#tellListeners();
   }
 
   get seed(): number {
@@ -83,6 +86,10 @@ export class SqliteEventLog implements EventLog {
   committed({ head }: LogStats): void {
     if (head <= this.#head) return;
     this.#head = head as Offset;
+    this.#tellListeners();
+  }
+
+  #tellListeners(): void {
     for (const listener of this.#listeners) listener();
   }
 

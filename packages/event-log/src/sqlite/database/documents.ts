@@ -32,7 +32,11 @@ export class Documents {
     const versions = puts.map(({ kind, id, expected }) => {
       const current = this.get(kind, id)?.version ?? 0;
       if (expected !== undefined && expected !== current) {
-        throw new Refusal("conflict", `${kind} ${id} is at version ${current}`, current);
+        throw new Refusal("conflict", `${kind} ${id} is at version ${current}`, {
+          kind,
+          id,
+          version: current,
+        });
       }
       return current + 1;
     });

@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import type { Snapshot } from "../../src/sqlite/calls/operations.js";
+import type { StoreConnection } from "../../src/sqlite/client/connection.js";
+import { SqliteEventLog } from "../../src/sqlite/client/event-log.js";
+
+const opened = (head: number): Snapshot => ({
+  seed: 1,
+  sources: [],
+  stats: { head, messages: head + 1, bytes: 0 },
+  trustedMs: 0,
+});
+
+it("tells of messages whose append had no answer and that are there when the database is opened again", () => {
+  const log = new SqliteEventLog(
+    () => {
+      throw new Error("nothing is asked") as never as StoreConnection;
+    },
+    () => 0,
+  );
+  log.opened(opened(0));
+  const heads: number[] = [];
+  log.onAppend(() => heads.push(log.head()));
+  log.opened(opened(0));
+  expect(heads).toEqual([]);
+  log.opened(opened(2));
+  expect(heads).toEqual([2]);
+});
