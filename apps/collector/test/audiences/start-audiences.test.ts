@@ -419,6 +419,21 @@ test("with a backlog a window does not end for a user whose next event is in the
   expect(await told()).toEqual(["ann:true", "ann:false"]);
 });
 
+test("nor while the engine counts fewer messages than it was given", async () => {
+  await store.config.put(AUDIENCE, "pros", BUYERS);
+  const engine = new AudienceEngine(profiles);
+  const consume = engine.consume.bind(engine);
+  engine.consume = (batches, nowMs, after) => consume(batches.slice(0, 1), nowMs, after);
+  await order();
+  for (let minute = 0; minute < 4; minute++) {
+    clock.jump(50_000);
+    await order();
+  }
+  await start(engine);
+  await clock.advance(0);
+  expect(await told()).toEqual(["ann:true"]);
+});
+
 test("a window ends soon after the clock was set forward, though timers do not notice", async () => {
   await store.config.put(AUDIENCE, "pros", BUYERS);
   await start();

@@ -91,10 +91,13 @@ export class AudienceEngine {
    * Counts the next messages of the log, each at the time of its receipt: a backlog changes when something is published, but not what.
    * Changes by time alone are left to `tick`. It may stop before the last message, when it has taken much into memory.
    *
+   * `after`: behind which message they begin. If that is not what the engine has counted up to, because it has lost everything since,
+   * it takes none of them; its status says from where on it needs them. Default: it is not compared.
+   *
    * Messages over which the engine crashed or failed twice are taken one by one; the one over which it fails again is set aside.
    */
-  consume(batches: readonly StoredBatch[], nowMs: number): Promise<UnitResult> {
-    return this.#units.enqueue(() => this.#messages.count(batches, nowMs));
+  consume(batches: readonly StoredBatch[], nowMs: number, after?: Offset): Promise<UnitResult> {
+    return this.#units.enqueue(() => this.#messages.count(batches, nowMs, after));
   }
 
   /** Evaluates profiles that are due. */

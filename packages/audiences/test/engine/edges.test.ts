@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProfileStore } from "@sluice/event-log";
-import { memoryProfileStore, openSqliteProfileStore } from "@sluice/event-log";
+import { BEFORE_FIRST, memoryProfileStore, openSqliteProfileStore } from "@sluice/event-log";
 import { beforeEach, describe, expect, test } from "vitest";
 import { audience, computedTrait, removal } from "../definitions/definitions.js";
 import { EngineWorld } from "./engine-world.js";
@@ -214,4 +214,15 @@ describe("times at the edge", () => {
       rmSync(directory, { recursive: true });
     }
   });
+});
+
+test("messages that begin elsewhere than where the engine is are not counted", async () => {
+  world.append(pro("ann"));
+  world.append(pro("bob"));
+  const [first, second] = world.batches;
+  if (first === undefined || second === undefined) throw new Error("nothing was appended");
+  const none = await world.engine.consume([second], world.nowMs, first.first);
+  expect(none.status.cursor).toBe(BEFORE_FIRST);
+  const both = await world.engine.consume([first, second], world.nowMs, BEFORE_FIRST);
+  expect(both.status.cursor).toBe(second.first);
 });

@@ -165,3 +165,26 @@ test("with nothing defined, a start waits for no thread; what is asked meanwhile
   expect(await profiles[0]).toMatchObject({ traits: { plan: "pro" } });
   expect(await profiles[1]).toBeUndefined();
 });
+
+test("a second close ends with the first, when the thread has ended", async () => {
+  const engine = startEngineThread(
+    { directory: await mkdtemp(join(directory, "other-")) },
+    {
+      logger: new FakeLogger(),
+      metrics: new FakeMetrics(),
+      startThread: (options) => {
+        const thread = startWorker(options);
+        threads.push(thread);
+        return thread;
+      },
+    },
+  );
+  await engine.stats(0);
+  let hasEnded = false;
+  threads.at(-1)?.once("exit", () => {
+    hasEnded = true;
+  });
+  void engine.close();
+  await engine.close();
+  expect(hasEnded).toBe(true);
+});

@@ -70,12 +70,13 @@ export class MessageCounter {
     return this.#policies.get(sourceId) ?? "anonymous";
   }
 
-  async count(batches: readonly StoredBatch[], nowMs: number): Promise<UnitResult> {
+  /** `after`: see `AudienceEngine.consume`. */
+  async count(batches: readonly StoredBatch[], nowMs: number, after?: Offset): Promise<UnitResult> {
     const { cursor, storedMarker } = await this.#units.load();
     if (!this.#isStarted) this.#marker = this.#markers === undefined ? storedMarker : this.#markers.load();
     this.#isStarted = true;
     const last = batches.at(-1);
-    if (last === undefined) return this.#units.run(nowMs, () => {});
+    if (last === undefined || (after ?? cursor) !== cursor) return this.#units.run(nowMs, () => {});
     const to = lastOf(last);
     const from = (cursor + 1) as Offset;
     const marker = nextMarker(this.#marker, { from, to });

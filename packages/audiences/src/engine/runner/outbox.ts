@@ -17,6 +17,8 @@ export class OutboxPublisher {
   readonly #clock: Clock;
   readonly #onPublished: (messages: number) => void;
   #isUncertain = true;
+  /** Grows when it becomes uncertain: what was under way then says nothing about what is pending since. */
+  #doubts = 0;
   #publishedMessages = 0;
 
   constructor(parts: {
@@ -43,6 +45,7 @@ export class OutboxPublisher {
 
   markUncertain(): void {
     this.#isUncertain = true;
+    this.#doubts += 1;
   }
 
   async publish(pending: readonly PendingMessage[]): Promise<void> {
@@ -53,15 +56,19 @@ export class OutboxPublisher {
   /** Publishes what a crash or a failed append left pending. It asks the log first, whose own memory of ids ends with the dedupe window. */
   async recover(): Promise<void> {
     for (;;) {
+      const doubts = this.#doubts;
       const pending = await this.#engine.pendingMessages(RECOVERED_MESSAGES);
-      if (pending.length === 0) break;
+      if (pending.length === 0) {
+        this.#isUncertain = doubts !== this.#doubts;
+        return;
+      }
       const missing: PendingMessage[] = [];
       for (const one of pending) if (!(await this.#isInLog(one))) missing.push(one);
       await this.#append(missing);
+      if (doubts !== this.#doubts) return;
       this.#engine.markPublished(pending.at(-1)?.seq ?? 0);
       await this.#engine.savePublished();
     }
-    this.#isUncertain = false;
   }
 
   async #isInLog({ message }: PendingMessage): Promise<boolean> {
@@ -74,10 +81,13 @@ export class OutboxPublisher {
     const last = pending.at(-1);
     if (last === undefined) return;
     this.#isUncertain = true;
+    const doubts = this.#doubts;
     await Promise.all(outboxBatches(pending, this.#clock.now()).map((batch) => this.#log.append(batch)));
-    this.#engine.markPublished(last.seq);
-    this.#isUncertain = false;
     this.#publishedMessages += pending.length;
     this.#onPublished(pending.length);
+    // The engine may have lost its file and number its messages from 1 again.
+    if (doubts !== this.#doubts) return;
+    this.#engine.markPublished(last.seq);
+    this.#isUncertain = false;
   }
 }

@@ -17,7 +17,11 @@ export class SuppressedIdChanges {
   }
 
   async loadAll(config: Store["config"]): Promise<void> {
-    for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) this.add(id, value);
+    for (const { id, value } of await config.list<SuppressionDocument>(SUPPRESSION)) {
+      const one = suppressedId(id, value);
+      // What changed while the list was read is newer.
+      if (!this.#changed.has(one.digest)) this.#changed.set(one.digest, one);
+    }
   }
 
   add(id: string, document: SuppressionDocument | undefined): void {

@@ -42,6 +42,7 @@ export interface EngineThreadEvents {
 export class EngineThread {
   readonly #events: EngineThreadEvents;
   #state: State = { kind: "stopped" };
+  #closed: Promise<void> | undefined;
   /** What calls wait for in `stopped`. */
   #mayStart: Promise<void> | undefined;
 
@@ -67,7 +68,12 @@ export class EngineThread {
     return this.#call(method, args.with(place, batches), [buffer], false);
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     if (this.#state.kind === "ending") await this.#state.exited;
     const state = this.#state;
     if (state.kind !== "running") {

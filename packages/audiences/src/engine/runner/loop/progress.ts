@@ -1,4 +1,4 @@
-import { BEFORE_FIRST, type EventLog } from "@sluice/event-log";
+import { BEFORE_FIRST, type EventLog, lastMessageIndex, offsetAt, type StoredBatch } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { EngineStatus } from "../../state/engine-status.js";
 
@@ -54,8 +54,13 @@ export class Progress {
     this.#status = status;
   }
 
-  countedUpTo(receivedAtMs: number): void {
-    this.#countedUpToMs = receivedAtMs;
+  /** The engine was given these messages. It may have counted only the first of them. */
+  countedIn(batches: readonly StoredBatch[]): void {
+    const { cursor } = this.#status;
+    const last = batches.findLast(({ first }) => first <= cursor);
+    if (last === undefined) return;
+    const isWhole = offsetAt(last.first, lastMessageIndex(last)) <= cursor;
+    this.#countedUpToMs = isWhole ? last.receivedAtMs : last.receivedAtMs - 1;
   }
 
   /** The engine has lost everything that it counted. */

@@ -99,11 +99,11 @@ export class Tasks {
 
   async #countMessages(): Promise<boolean> {
     const { log, engine, clock, progress, checkpoints } = this.#parts;
-    const batches = await log.read(progress.status.cursor, READ_LIMITS);
-    const last = batches.at(-1);
-    if (last === undefined) return false;
-    await this.#apply(await engine.consume(batches, clock.now()));
-    progress.countedUpTo(last.receivedAtMs);
+    const { cursor } = progress.status;
+    const batches = await log.read(cursor, READ_LIMITS);
+    if (batches.length === 0) return false;
+    await this.#apply(await engine.consume(batches, clock.now(), cursor));
+    progress.countedIn(batches);
     await checkpoints.reportIfDue(progress.status.cursor);
     return true;
   }
