@@ -26,9 +26,11 @@ export async function runDeletion(first: Deletion, parts: RunParts): Promise<voi
   let pauseMs = FIRST_PAUSE_MS;
   let checkMs = FIRST_CHECK_MS;
   while (!signal.aborted) {
-    const { step } = deletion.value;
-    if (step === "done") return;
     try {
+      // Somebody may have given up its delete messages.
+      deletion = await newest(deletion, parts);
+      const { step } = deletion.value;
+      if (step === "done") return;
       const { deletion: next, waiting } = await advance(deletion, step, parts);
       deletion = next;
       pauseMs = FIRST_PAUSE_MS;
@@ -39,19 +41,13 @@ export async function runDeletion(first: Deletion, parts: RunParts): Promise<voi
       if (waiting === "with news") checkMs = FIRST_CHECK_MS;
       await pause(checkMs);
       checkMs = Math.min(checkMs * 2, MAX_PAUSE_MS);
-      // Somebody may have given up meanwhile.
-      deletion = await newest(deletion, parts);
     } catch (error) {
       if (signal.aborted) return;
-      // Somebody gave up its delete messages meanwhile.
-      if (error instanceof VersionConflict) {
-        deletion = await newest(deletion, parts);
-        continue;
-      }
-      const { id } = deletion;
+      if (error instanceof VersionConflict) continue;
+      const { id, value } = deletion;
       logger.error("a deletion failed and will be retried", {
         deletionId: id,
-        step,
+        step: value.step,
         error,
         againInMs: pauseMs,
       });

@@ -26,6 +26,8 @@ export class FollowedSuppressions {
   readonly close: () => void;
   readonly #options: FollowedSuppressionsOptions;
   readonly #index: SpanIndex;
+  /** Ids that changed while the list was being read. */
+  #newer: Set<string> | undefined = new Set();
   /** Head of the log when an id was purged, by digest. */
   readonly #purges: Map<string, Offset>;
 
@@ -34,7 +36,9 @@ export class FollowedSuppressions {
     this.#index = spanIndex(options.digest);
     this.#purges = new Map(purges);
     this.close = options.store.config.watch(({ kind, id, document }) => {
-      if (kind === SUPPRESSION) this.#take(id, document?.value as SuppressionDocument | undefined);
+      if (kind !== SUPPRESSION) return;
+      this.#newer?.add(id);
+      this.#take(id, document?.value as SuppressionDocument | undefined);
     });
   }
 
@@ -45,7 +49,8 @@ export class FollowedSuppressions {
   ): Promise<FollowedSuppressions> {
     const followed = new FollowedSuppressions(options, purges);
     for (const { id, value } of await options.store.config.list<SuppressionDocument>(SUPPRESSION))
-      followed.#take(id, value);
+      if (!followed.#newer?.has(id)) followed.#take(id, value);
+    followed.#newer = undefined;
     return followed;
   }
 

@@ -8,7 +8,7 @@ import {
   userIdentity,
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
-import type { Clock } from "@sluice/resilience";
+import { type Clock, serialQueue } from "@sluice/resilience";
 import { FollowedSuppressions, type Purge } from "./followed-suppressions.js";
 
 /** A suppressed id. */
@@ -48,6 +48,8 @@ export async function openSuppressions(options: SuppressionsOptions): Promise<Su
 class StoredSuppressions implements Suppressions {
   readonly #followed: FollowedSuppressions;
   readonly #options: SuppressionsOptions;
+  /** A change is made of the documents as the change before left them. */
+  readonly #inOrder = serialQueue();
   readonly #key: string;
 
   constructor(followed: FollowedSuppressions, options: SuppressionsOptions) {
@@ -84,7 +86,11 @@ class StoredSuppressions implements Suppressions {
     return this.#followed.documents;
   }
 
-  async suppress(identity: Identity, joined: readonly Identity[]): Promise<void> {
+  suppress(identity: Identity, joined: readonly Identity[]): Promise<void> {
+    return this.#inOrder(() => this.#suppress(identity, joined));
+  }
+
+  async #suppress(identity: Identity, joined: readonly Identity[]): Promise<void> {
     const { clock, store } = this.#options;
     const since = formatTime(clock.now());
     const all = [...new Set([identity, ...joined])];
@@ -92,7 +98,11 @@ class StoredSuppressions implements Suppressions {
     if (puts.length > 0) await store.config.putAll(puts);
   }
 
-  async lift(wanted: Identity | { readonly idHmac: string }): Promise<boolean> {
+  lift(wanted: Identity | { readonly idHmac: string }): Promise<boolean> {
+    return this.#inOrder(() => this.#lift(wanted));
+  }
+
+  async #lift(wanted: Identity | { readonly idHmac: string }): Promise<boolean> {
     const { digest, store } = this.#options;
     const lifts = typeof wanted === "string" ? digest.of(wanted) : wanted.idHmac;
     const open = [...this.#documents].filter(

@@ -13,7 +13,7 @@ export interface WaitingResults {
   /** The results since the last call, of deliveries that are waited for. */
   take(): ReadonlyMap<string, FoundResult>;
   waitFor(ids: readonly string[]): void;
-  /** These were not started. */
+  /** These were not started: a result that came meanwhile is not the operation's. */
   forget(ids: readonly string[]): void;
   readonly ids: readonly string[];
   /** Looks the deliveries up that have waited longest: after a restart, or if their message was deleted. */
@@ -47,7 +47,10 @@ export function waitingResults(
       for (const id of ids) waiting.add(id);
     },
     forget(ids) {
-      for (const id of ids) waiting.delete(id);
+      for (const id of ids) {
+        waiting.delete(id);
+        found.delete(id);
+      }
     },
     get ids() {
       return [...waiting];

@@ -123,6 +123,16 @@ describe("a token that is revoked", () => {
     expect([its.ids(), others.ids()]).toEqual([seen, ["m1", "m2"]]);
   });
 
+  it("gets no message that the store hands over later", async () => {
+    await using api = await controlApi();
+    const { view, token } = await api.tokens.create("ci", "read");
+    await using its = listen(api, { token });
+    await api.clock.advance(0);
+    await Promise.all([api.receive("src_a", [track("m1")]), api.tokens.revoke(view.id)]);
+    await its.done;
+    expect(its.ids()).toEqual([]);
+  });
+
   it("ends its wait for a message", async () => {
     await using api = await controlApi();
     const { view, token } = await api.tokens.create("ci", "read");

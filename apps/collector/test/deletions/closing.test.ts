@@ -1,7 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { idDigest, openMemoryStore, openSqliteStore, StoreError } from "@sluice/event-log";
+import {
+  idDigest,
+  openMemoryStore,
+  openSqliteStore,
+  StorageUnavailable,
+  StoreError,
+  VersionConflict,
+} from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
@@ -129,4 +136,37 @@ test("a collector that is closed at once ends, although a deletion of its last r
   });
   await collector.close(0);
   await rm(dataDirectory, { recursive: true });
+});
+
+test("a deletion goes on when it was changed and the store fails to say how", async () => {
+  const clock = manualClock();
+  const options = await deletionsOptions(clock);
+  const { config } = options.store;
+  let failures = 0;
+  const deletions = await startDeletions({
+    ...options,
+    store: {
+      ...options.store,
+      config: {
+        ...config,
+        put: async (kind, id, value, expected) => {
+          if (expected !== 1) return config.put(kind, id, value, expected);
+          failures = 1;
+          throw new VersionConflict(kind, id, 2);
+        },
+        get: async (kind, id) => {
+          if (failures-- === 1) throw new StorageUnavailable("the disk is gone");
+          return config.get(kind, id);
+        },
+      },
+    },
+  });
+  await deletions.create(["u:ann"], { suppress: false, includeAliases: false });
+  await clock.advance(0);
+  // Somebody has changed it.
+  const stored = await config.get<DeletionDocument>(DELETION, "d1");
+  await config.put(DELETION, "d1", { ...stored?.value, givesUp: true });
+  await clock.advance(10_000);
+  expect((await config.get<DeletionDocument>(DELETION, "d1"))?.value.step).toBe("done");
+  await deletions.close();
 });

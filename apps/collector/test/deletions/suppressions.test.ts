@@ -88,3 +88,42 @@ describe("a change to suppressions", () => {
     expect(suppressions.list()).toEqual([]);
   });
 });
+
+describe("a second change while the first is under way", () => {
+  test("of a suppression that is read at the start is not overwritten by what was read before", async () => {
+    await (await open()).suppress("u:ann", []);
+    const read = Promise.withResolvers<void>();
+    const config = new Proxy(store.config, {
+      get: (target, name) =>
+        name === "list"
+          ? async (kind: string) => {
+              const found = await target.list(kind);
+              await read.promise;
+              return found;
+            }
+          : Reflect.get(target, name),
+    });
+    const other = await open();
+    const opening = openSuppressions({
+      store: { log: store.log, config },
+      clock,
+      digest: idDigest(KEY),
+    });
+    await clock.advance(0);
+    await other.lift("u:ann");
+    read.resolve();
+    const suppressions = await opening;
+    expect(suppressions.isSuppressed("u:ann")).toBe(false);
+    expect(suppressions.list()).toEqual([]);
+  });
+
+  test("of an id begins with what the first has stored", async () => {
+    const suppressions = await open();
+    await Promise.all([suppressions.suppress("u:ann", []), suppressions.lift("u:ann")]);
+    expect(suppressions.isSuppressed("u:ann")).toBe(false);
+    await Promise.all([suppressions.suppress("u:ann", []), suppressions.suppress("u:ann", [])]);
+    const [document] = await store.config.list<SuppressionDocument>(SUPPRESSION);
+    expect(document?.value.spans).toHaveLength(2);
+    expect(document?.version).toBe(3);
+  });
+});

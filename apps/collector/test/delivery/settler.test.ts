@@ -129,4 +129,15 @@ describe("the settler", () => {
     await clock.advance(10_000);
     expect([offsets().length, clock.pending]).toEqual([1, 0]);
   });
+
+  it("leaves no timer behind when it stops after the store has failed", async () => {
+    const { clock, settling, answers, turns } = held();
+    settling.outcome(outcome(1));
+    await turns();
+    answers[0]?.fail();
+    await turns();
+    expect(clock.pending).toBe(1);
+    await settling.stop();
+    expect(clock.pending).toBe(0);
+  });
 });

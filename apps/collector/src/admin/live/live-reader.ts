@@ -97,6 +97,7 @@ class LiveReader {
     if (resumeFrom !== undefined) await this.#queueMissed(resumeFrom);
     while (!signal.aborted) {
       const hasMore = await this.#collectBatch();
+      if (signal.aborted) return;
       if (this.#outgoing.length > 0) {
         isWritable = write(this.#outgoing.join("")) && isWritable;
         this.#outgoing = [];

@@ -1,5 +1,5 @@
 import type { Attempt, Consumers, Offset, Outcome, Retry, Settlement } from "@sluice/event-log";
-import type { Clock } from "@sluice/resilience";
+import type { CancelTimer, Clock } from "@sluice/resilience";
 
 export interface SettlerOptions {
   readonly consumerId: string;
@@ -37,7 +37,7 @@ export interface Settler {
 type State =
   | { readonly kind: "idle" }
   | { readonly kind: "settling"; readonly startNow: () => void; readonly done: Promise<void> }
-  | { readonly kind: "failed" }
+  | { readonly kind: "failed"; readonly cancelTimer: CancelTimer }
   | { readonly kind: "stopped" };
 
 /** Results that wait to be stored. */
@@ -86,8 +86,7 @@ export function settler(options: SettlerOptions): Settler {
       leftOut = await options.consumers.settle(options.consumerId, settlement);
     } catch (failure) {
       unstored.putBack(settlement);
-      state = { kind: "failed" };
-      clock.after(STORE_RETRY_MS, () => state.kind === "failed" && gather());
+      state = { kind: "failed", cancelTimer: clock.after(STORE_RETRY_MS, gather) };
       onFailure(failure);
       return;
     }
@@ -140,6 +139,7 @@ export function settler(options: SettlerOptions): Settler {
         state.startNow();
         await state.done;
       }
+      if (state.kind === "failed") state.cancelTimer();
       state = { kind: "stopped" };
     },
   };
