@@ -156,7 +156,10 @@ class CatalogReader implements EventCatalog {
     this.#stopWatching();
     this.#stopping.abort();
     await this.#running;
-    await this.#store();
+    // From the stored position on, names are counted again.
+    await this.#store().catch((error: unknown) =>
+      this.#options.logger.warn("the event catalog was not stored at the end", { error }),
+    );
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -59,3 +59,17 @@ it("forgets at its start what was deleted meanwhile", async () => {
   expect(await storedIn(store)).toEqual(["position", "src_kept"]);
   await next.close();
 });
+
+it("ends in order while the store cannot be written", async () => {
+  const clock = manualClock();
+  const store = openMemoryStore({ clock });
+  await store.config.put(DOCUMENT_KINDS.source, "src_kept", {});
+  const catalog = await catalogOf(store, clock);
+  catalog.addRefused({
+    ...{ sourceId: "src_kept", atMs: clock.now() },
+    message: { type: "track", event: "Ordered" },
+    violation: { path: "", message: "is not planned" },
+  });
+  store.breakDown("the disk is full");
+  await expect(catalog.close()).resolves.toBeUndefined();
+});
