@@ -138,7 +138,7 @@ describe("a call", () => {
       kind: "refused",
       code: "conflict",
       detail: "old",
-      current: 3,
+      current: { kind: "source", id: "s", version: 3 },
     });
     expect(results).toEqual({
       a: 7,
