@@ -385,13 +385,14 @@ describe("a writer that closes", () => {
     const { writer, appends, applies } = writing();
     const call = writer.add({ operation: "a", request: {} });
     expect(writer.answered).toBeDefined();
-    const closed = writer.close();
-    await writer.close();
+    let closed = 0;
+    const closing = [writer.close(), writer.close()].map((end) => end.then(() => (closed += 1)));
     await turns();
     await appends[0]?.answer(appended(1));
+    expect(closed).toBe(0);
     await applies[0]?.answer(done(1));
     expect(await call).toBe(1);
-    await closed;
+    await Promise.all(closing);
   });
 
   it("waits for no further try to read the log", async () => {

@@ -5,6 +5,7 @@ import type { SharePort } from "../../ports/share-port.js";
 import { followInTime } from "../../rules/follow-in-time.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import type { Answer, LogStats, OperationName, Operations, Snapshot } from "../calls/operations.js";
+import type { ConflictingDocument } from "../calls/refusal.js";
 import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
 import type { StoreConnection } from "./connection.js";
 
@@ -129,5 +130,11 @@ function refusalOf(error: unknown): Omit<Extract<Answer, { kind: "refused" }>, "
   if (!(error instanceof StoreError))
     return { kind: "refused", code: "internal", detail: String(error), current: undefined };
   const { code, detail = "", details } = error;
-  return { kind: "refused", code, detail, current: details.version as number | undefined };
+  const isConflict = typeof details.version === "number" && typeof details.kind === "string";
+  return {
+    kind: "refused",
+    code,
+    detail,
+    current: isConflict ? (details as unknown as ConflictingDocument) : undefined,
+  };
 }

@@ -169,5 +169,5 @@ function closed(): StorageUnavailable {
 function errorOf({ code, detail, current }: Extract<Answer, { kind: "refused" }>): StoreError {
   return code === "storage_unavailable"
     ? new StorageUnavailable(detail)
-    : new StoreError(code, detail, { details: { version: current } });
+    : new StoreError(code, detail, { details: { ...current } });
 }
