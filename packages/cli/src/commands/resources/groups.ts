@@ -98,6 +98,7 @@ const GROUPS = {
   incidents: {
     summary: "show what is wrong, and what was",
     examples: [
+      ["What is wrong now, and what was", "sluice incidents list"],
       [
         "Post incidents to a webhook",
         "sluice destinations create --source sluice --webhook https://alerts.example.com/sluice",
