@@ -114,7 +114,11 @@ describe("close()", () => {
 
   it("leaves what it gave up to the end of the process, if that comes first", () => {
     const manual = manualClock();
-    const after: ManualClock["after"] = (ms, task) => (ms > 0 ? manual.after(ms, task) : (task(), () => {}));
+    const after: ManualClock["after"] = (ms, task) => {
+      if (ms > 0) return manual.after(ms, task);
+      task();
+      return () => {};
+    };
     const { engine, track } = testEngine({}, { clock: { ...manual, after } });
     track(1);
     void engine.close(0);
