@@ -116,6 +116,7 @@ async function start(
     httpLimits: environment.proxies,
     regionUrls: environment.regionUrls,
     allowedHosts: environment.allowedHosts,
+    destinations: environment.destinations,
     retention: environment.limits,
     ...definedFields({
       messagesPerSecond:
@@ -141,30 +142,32 @@ interface DevEnvironment {
   readonly region: Region | undefined;
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   readonly allowedHosts: readonly string[];
+  readonly destinations: readonly string[];
   readonly publicUrl: string | undefined;
   readonly proxies: Pick<CollectorConfig, "trustedProxies" | "proxyHeaders">;
   readonly limits: Pick<CollectorConfig, "retentionMs" | "retentionBytes" | "messagesPerSecond">;
 }
 
-/** Reads regions, host names, limits and what is known about proxies from the same variables as in production. */
+/** Reads regions, host names, packages, limits and what is known about proxies from the same variables as in production. */
 function readEnvironment(
   { ConfigError, loadConfig }: Pick<CollectorApi, "ConfigError" | "loadConfig">,
   { env }: Io,
 ): DevEnvironment {
   const { SLUICE_REGION, SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS } = env;
   const { SLUICE_RETENTION_MS, SLUICE_RETENTION_BYTES, SLUICE_MESSAGES_PER_SECOND } = env;
-  const { SLUICE_PUBLIC_URL, SLUICE_TRUSTED_PROXIES, SLUICE_PROXY_HEADERS } = env;
+  const { SLUICE_PUBLIC_URL, SLUICE_TRUSTED_PROXIES, SLUICE_PROXY_HEADERS, SLUICE_DESTINATIONS } = env;
   try {
-    const { region, oregonUrl, dublinUrl, allowedHosts, publicUrl, ...rest } = loadConfig({
+    const { region, oregonUrl, dublinUrl, allowedHosts, destinations, publicUrl, ...rest } = loadConfig({
       env: {
         ...{ SLUICE_REGION, SLUICE_OREGON_URL, SLUICE_DUBLIN_URL, SLUICE_ALLOWED_HOSTS },
         ...{ SLUICE_RETENTION_MS, SLUICE_RETENTION_BYTES, SLUICE_MESSAGES_PER_SECOND },
-        ...{ SLUICE_PUBLIC_URL, SLUICE_TRUSTED_PROXIES, SLUICE_PROXY_HEADERS },
+        ...{ SLUICE_PUBLIC_URL, SLUICE_TRUSTED_PROXIES, SLUICE_PROXY_HEADERS, SLUICE_DESTINATIONS },
       },
     });
     const regionUrls = definedFields({ oregon: oregonUrl, dublin: dublinUrl });
     const { trustedProxies, proxyHeaders, ...limits } = rest;
-    return { region, regionUrls, allowedHosts, publicUrl, proxies: { trustedProxies, proxyHeaders }, limits };
+    const proxies = { trustedProxies, proxyHeaders };
+    return { region, regionUrls, allowedHosts, destinations, publicUrl, proxies, limits };
   } catch (error) {
     throw error instanceof ConfigError ? new CommandFailure("usage", error.message) : error;
   }
