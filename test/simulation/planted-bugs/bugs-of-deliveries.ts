@@ -90,8 +90,8 @@ export const BUGS_OF_DELIVERIES: readonly PlantedBug[] = [
     name: "enabled-destination-sleeps",
     breaks: "A destination that is opened again, after a restart or a change, starts nothing by itself.",
     invariant: "acknowledged-is-settled",
-    withinSeeds: 10,
-    foundAt: 2,
+    withinSeeds: 50,
+    foundAt: 16,
   },
   {
     name: "restart-forgets-operations",
