@@ -14,7 +14,9 @@ export interface CallOptions {
 
 /** Reads `waitUntil` from the options of a call, which may be anything. Never throws. */
 export function waitUntilOf(options: unknown): WaitUntil | undefined {
-  const waitUntil = contained(() => (options as CallOptions | null | undefined)?.waitUntil);
+  // Most calls have no options.
+  if (options === undefined) return undefined;
+  const waitUntil = contained(() => (options as CallOptions | null)?.waitUntil);
   return typeof waitUntil === "function" ? (waitUntil as WaitUntil) : undefined;
 }
 
