@@ -129,7 +129,7 @@ export type {
 } from "./replicated/replica.js";
 // Rules that every store and its callers share.
 export { followInTime } from "./rules/follow-in-time.js";
-export { mirrorDocuments } from "./rules/mirror-documents.js";
+export { type DocumentMirror, mirrorDocuments } from "./rules/mirror-documents.js";
 export { readPosition, writePosition } from "./rules/page-cursor.js";
 export {
   covers,

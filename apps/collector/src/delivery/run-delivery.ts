@@ -32,6 +32,9 @@ export interface RunningDelivery {
   close(graceMs: number): Promise<void>;
 }
 
+/** What delivers to all destinations. */
+export type WholeDelivery = Omit<RunningDelivery, "assign">;
+
 export interface RunParts extends Omit<DeliveryStage, "reader" | "loader" | "sources"> {
   readonly logger: Pick<Logger, "error">;
   /** The destinations to begin with. Default: all, also those that are added. */

@@ -12,7 +12,7 @@ import { disableTarget } from "./control/disable-target.js";
 import { type TestSend, testSend } from "./control/test-send.js";
 import { registerGauges } from "./delivery-gauges.js";
 import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
-import { type RunningDelivery, type RunParts, runDelivery } from "./run-delivery.js";
+import { type RunParts, runDelivery, type WholeDelivery } from "./run-delivery.js";
 import { deliveryEvents, deliveryTally } from "./settling/delivery-events.js";
 import { type SpreadParts, spreadDelivery } from "./workers/spread-delivery.js";
 
@@ -38,7 +38,7 @@ export interface DeliveryDeps {
 }
 
 export interface DeliveryRuntime
-  extends Pick<RunningDelivery, "wake" | "requeued" | "discard" | "status" | "close"> {
+  extends Pick<WholeDelivery, "wake" | "requeued" | "discard" | "status" | "close"> {
   /**
    * Sends one made-up message through the real path. If it is delivered, a destination that is down is probed. Resolves with
    * undefined if there is no such destination.
@@ -65,7 +65,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     disableTarget: (destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url),
   };
   await resumeRetries(deps);
-  const delivery =
+  const delivery: WholeDelivery =
     threads === undefined || threads.count === 0
       ? await runDelivery(parts)
       : await spreadDelivery({ ...parts, ...threads, store, logger, live, tally });

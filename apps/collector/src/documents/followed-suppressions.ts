@@ -1,7 +1,9 @@
 import type { ConfigStore, EventLog, IdDigest, Offset } from "@sluice/event-log";
 import {
   covers,
+  type DocumentMirror,
   type Identity,
+  mirrorDocuments,
   type SpanIndex,
   SUPPRESSION,
   type SuppressionDocument,
@@ -23,35 +25,30 @@ export interface FollowedSuppressionsOptions {
 /** The suppressions as they are in force, and what was purged since this process started. */
 export class FollowedSuppressions {
   readonly documents = new Map<string, SuppressionDocument>();
-  readonly close: () => void;
   readonly #options: FollowedSuppressionsOptions;
   readonly #index: SpanIndex;
-  /** Ids that changed while the list was being read. */
-  #newer: Set<string> | undefined = new Set();
   /** Head of the log when an id was purged, by digest. */
   readonly #purges: Map<string, Offset>;
+  #mirror: DocumentMirror<SuppressionDocument> | undefined;
 
-  private constructor(options: FollowedSuppressionsOptions, purges: readonly Purge[]) {
+  constructor(options: FollowedSuppressionsOptions, purges: readonly Purge[] = []) {
     this.#options = options;
     this.#index = spanIndex(options.digest);
     this.#purges = new Map(purges);
-    this.close = options.store.config.watch(({ kind, id, document }) => {
-      if (kind !== SUPPRESSION) return;
-      this.#newer?.add(id);
-      this.#take(id, document?.value as SuppressionDocument | undefined);
-    });
   }
 
-  /** Reads the suppressions and follows changes to them. */
-  static async open(
-    options: FollowedSuppressionsOptions,
-    purges: readonly Purge[] = [],
-  ): Promise<FollowedSuppressions> {
-    const followed = new FollowedSuppressions(options, purges);
-    for (const { id, value } of await options.store.config.list<SuppressionDocument>(SUPPRESSION))
-      if (!followed.#newer?.has(id)) followed.#take(id, value);
-    followed.#newer = undefined;
-    return followed;
+  /** Reads the suppressions and follows changes to them. Call it once, before anything else. */
+  async follow(): Promise<this> {
+    this.#mirror = await mirrorDocuments<SuppressionDocument>(
+      this.#options.store.config,
+      SUPPRESSION,
+      (id, document) => this.#take(id, document?.value),
+    );
+    return this;
+  }
+
+  close(): void {
+    this.#mirror?.close();
   }
 
   /** Undefined: the document was deleted. */

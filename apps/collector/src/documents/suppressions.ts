@@ -9,7 +9,7 @@ import {
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import { type Clock, serialQueue } from "@sluice/resilience";
-import { FollowedSuppressions, type Purge } from "./followed-suppressions.js";
+import { FollowedSuppressions } from "./followed-suppressions.js";
 
 /** A suppressed id. */
 export interface SuppressedNow {
@@ -22,7 +22,10 @@ export interface SuppressedNow {
 
 /** Ids whose messages are refused. Stored as digests, because ids are personal data too. */
 export interface Suppressions
-  extends Pick<FollowedSuppressions, "isSuppressed" | "covers" | "purged" | "takePurges" | "purges"> {
+  extends Pick<
+    FollowedSuppressions,
+    "isSuppressed" | "covers" | "purged" | "takePurges" | "purges" | "close"
+  > {
   /** Suppresses an id and those joined to it. Resolves when the suppression is in effect. */
   suppress(identity: Identity, joined: readonly Identity[]): Promise<void>;
   /** Lifts a suppression, including the ids joined to it. Resolves with false if there was none. */
@@ -31,7 +34,6 @@ export interface Suppressions
   list(): readonly SuppressedNow[];
   /** Number of suppressions stored with another secret key. Their messages are not recognized. */
   unrecognized(): number;
-  close(): void;
 }
 
 export interface SuppressionsOptions {
@@ -41,49 +43,20 @@ export interface SuppressionsOptions {
 }
 
 /** Reads the suppressions and follows changes to them. */
-export async function openSuppressions(options: SuppressionsOptions): Promise<Suppressions> {
-  return new StoredSuppressions(await FollowedSuppressions.open(options), options);
+export function openSuppressions(options: SuppressionsOptions): Promise<Suppressions> {
+  return new StoredSuppressions(options).follow();
 }
 
-class StoredSuppressions implements Suppressions {
-  readonly #followed: FollowedSuppressions;
+class StoredSuppressions extends FollowedSuppressions implements Suppressions {
   readonly #options: SuppressionsOptions;
   /** A change is made of the documents as the change before left them. */
   readonly #inOrder = serialQueue();
   readonly #key: string;
 
-  constructor(followed: FollowedSuppressions, options: SuppressionsOptions) {
-    this.#followed = followed;
+  constructor(options: SuppressionsOptions) {
+    super(options);
     this.#options = options;
     this.#key = keyName(options.digest);
-  }
-
-  isSuppressed(identity: Identity | undefined): boolean {
-    return this.#followed.isSuppressed(identity);
-  }
-
-  covers(identity: Identity | undefined, offset: Offset): boolean {
-    return this.#followed.covers(identity, offset);
-  }
-
-  purged(identities: readonly Identity[]): readonly Purge[] {
-    return this.#followed.purged(identities);
-  }
-
-  takePurges(purges: readonly Purge[]): void {
-    this.#followed.takePurges(purges);
-  }
-
-  get purges(): readonly Purge[] {
-    return this.#followed.purges;
-  }
-
-  close(): void {
-    this.#followed.close();
-  }
-
-  get #documents(): ReadonlyMap<string, SuppressionDocument> {
-    return this.#followed.documents;
   }
 
   suppress(identity: Identity, joined: readonly Identity[]): Promise<void> {
@@ -105,7 +78,7 @@ class StoredSuppressions implements Suppressions {
   async #lift(wanted: Identity | { readonly idHmac: string }): Promise<boolean> {
     const { digest, store } = this.#options;
     const lifts = typeof wanted === "string" ? digest.of(wanted) : wanted.idHmac;
-    const open = [...this.#documents].filter(
+    const open = [...this.documents].filter(
       ([id, document]) => isOpen(document) && (id === lifts || document.of === lifts),
     );
     const head = store.log.head();
@@ -115,7 +88,7 @@ class StoredSuppressions implements Suppressions {
   }
 
   list(): readonly SuppressedNow[] {
-    return [...this.#documents].flatMap(([idHmac, document]) =>
+    return [...this.documents].flatMap(([idHmac, document]) =>
       isOpen(document)
         ? [
             {
@@ -130,7 +103,7 @@ class StoredSuppressions implements Suppressions {
   }
 
   unrecognized(): number {
-    return [...this.#documents.values()].filter((document) => isOpen(document) && document.key !== this.#key)
+    return [...this.documents.values()].filter((document) => isOpen(document) && document.key !== this.#key)
       .length;
   }
 
@@ -139,7 +112,7 @@ class StoredSuppressions implements Suppressions {
     const { digest, store } = this.#options;
     const id = digest.of(one);
     const of = digest.of(requested);
-    const known = this.#documents.get(id);
+    const known = this.documents.get(id);
     if (known === undefined || !isOpen(known)) {
       const kind = isUserIdentity(one) ? "user" : "anonymous";
       const spans = [...(known?.spans ?? []), { after: store.log.head() }];

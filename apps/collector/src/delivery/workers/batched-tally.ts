@@ -25,7 +25,8 @@ export function batchedTally(send: (tally: BatchedTally) => void): DeliveryTally
     return known;
   };
   return {
-    added: (destinationId) => void of(destinationId),
+    // The main thread knows that by itself.
+    added() {},
     ended(destinationId, state, seconds) {
       const { states } = of(destinationId);
       const ended = states.get(state);
@@ -41,7 +42,6 @@ export function batchedTally(send: (tally: BatchedTally) => void): DeliveryTally
 /** Counts what another thread counted. */
 export function takeTally(tally: DeliveryTally, batch: BatchedTally): void {
   for (const [destinationId, { states, retried }] of batch) {
-    tally.added(destinationId);
     for (const [state, ended] of states)
       for (const seconds of ended) tally.ended(destinationId, state, seconds);
     for (let i = 0; i < retried; i++) tally.retried(destinationId);

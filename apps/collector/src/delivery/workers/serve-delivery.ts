@@ -37,7 +37,7 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
       if (mayBegin) begun.resolve();
       const store = await joinStore(port, systemClock);
       const digest = idDigest(idDigestKey(data.key));
-      suppressions = await FollowedSuppressions.open({ store, digest }, purges);
+      suppressions = await new FollowedSuppressions({ store, digest }, purges).follow();
       suppressions.takePurges(purged);
       const logger = loggerTo(notify);
       const started = await runDelivery({
@@ -66,7 +66,7 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
     watch(isWatched) {
       live.watched = isWatched;
     },
-    takePurges(purges) {
+    async takePurges(purges) {
       purged.push(...purges);
       suppressions?.takePurges(purges);
     },

@@ -4,7 +4,7 @@ import type { LiveEvents } from "../../process/telemetry/live-events.js";
 import type { Logger } from "../../process/telemetry/logger.js";
 import { disableTarget } from "../control/disable-target.js";
 import type { DestinationReading } from "../readings.js";
-import { type RunningDelivery, type RunParts, runDelivery } from "../run-delivery.js";
+import { type RunningDelivery, type RunParts, runDelivery, type WholeDelivery } from "../run-delivery.js";
 import type { DeliveryTally } from "../settling/delivery-events.js";
 import { type Load, nextMove, placeFor } from "./assign.js";
 import { takeTally } from "./batched-tally.js";
@@ -24,26 +24,27 @@ export interface SpreadParts extends Omit<RunParts, "assigned"> {
 
 /** How often destinations are weighed, in milliseconds. */
 const BALANCE_EVERY_MS = 10_000;
-/** The worker of destinations that only this thread can open. */
-const HERE = 0;
+/** In place of a thread's number: the destinations that only this thread can open. */
+const HERE = -1;
 
 /**
  * Delivers in several threads. Each destination has one worker at a time, which does everything for it; a destination that moves is closed
- * by the old worker before the new one opens it. This thread (worker 0) delivers to destinations of types that threads cannot open.
+ * by the old worker before the new one opens it. This thread delivers to destinations of types that others cannot open.
  */
-export async function spreadDelivery(parts: SpreadParts): Promise<RunningDelivery> {
+export async function spreadDelivery(parts: SpreadParts): Promise<WholeDelivery> {
   const spread = new Spread(parts);
   await spread.open();
   return spread;
 }
 
-class Spread implements RunningDelivery {
+class Spread implements WholeDelivery {
   readonly #parts: SpreadParts;
-  /** The worker of each destination. */
+  /** The thread of each destination, from 0, or `HERE`. */
   readonly #placement = new Map<string, number>();
   /** Messages that ended since the last weighing, by destination. */
   #ended = new Map<string, number>();
-  #loads: readonly Load[] = [];
+  /** What each destination took at the last weighing, in messages a second. */
+  #perSecond: ReadonlyMap<string, number> = new Map();
   #here: RunningDelivery | undefined;
   #threads: readonly DeliveryThread[] = [];
   #hasBegun = false;
@@ -63,7 +64,7 @@ class Spread implements RunningDelivery {
       (id, document) => this.#follow(id, document?.value),
     );
     this.#here = await runDelivery({ ...this.#parts, assigned: this.#assignedTo(HERE) });
-    this.#threads = Array.from({ length: count }, (_, thread) => this.#startThread(thread + 1));
+    this.#threads = Array.from({ length: count }, (_, thread) => this.#startThread(thread));
     // What was added since.
     await this.#here.assign(this.#assignedTo(HERE));
     void (mayBegin ?? Promise.resolve()).then(() => {
@@ -82,7 +83,7 @@ class Spread implements RunningDelivery {
     this.#stop = [() => documents.close(), stopWatching, () => cancel()];
   }
 
-  #startThread(worker: number): DeliveryThread {
+  #startThread(thread: number): DeliveryThread {
     const { clock, logger, store, startThread, suppressions, live } = this.#parts;
     if (store.share === undefined) throw new Error("this store can be used in one thread only");
     return new DeliveryThread(
@@ -98,7 +99,7 @@ class Spread implements RunningDelivery {
         }),
         onNotice: (notice) => this.#take(notice),
       },
-      this.#assignedTo(worker),
+      this.#assignedTo(thread),
     );
   }
 
@@ -107,52 +108,57 @@ class Spread implements RunningDelivery {
   }
 
   #workerOf(destinationId: string): RunningDelivery | undefined {
-    return this.#workers[this.#placement.get(destinationId) ?? HERE];
+    return this.#workerAt(this.#placement.get(destinationId) ?? HERE);
   }
 
-  #assignedTo(worker: number): readonly string[] {
-    return [...this.#placement].filter(([, at]) => at === worker).map(([id]) => id);
+  #workerAt(place: number): RunningDelivery | undefined {
+    return place === HERE ? this.#here : this.#threads[place];
+  }
+
+  /** Tells a worker what it delivers to from now on. */
+  async #assign(place: number): Promise<void> {
+    await this.#workerAt(place)?.assign(this.#assignedTo(place));
+  }
+
+  #assignedTo(place: number): readonly string[] {
+    return [...this.#placement].filter(([, at]) => at === place).map(([id]) => id);
   }
 
   /** A destination was added or deleted. */
   async #follow(id: string, document: DestinationDocument | undefined): Promise<void> {
-    const { catalog, count, store } = this.#parts;
+    const { catalog, count, store, tally } = this.#parts;
     const before = this.#placement.get(id);
     if (document !== undefined) {
       if (before !== undefined) return;
-      const loads = this.#loadsOf([...this.#placement.keys()]);
-      const inThreads = new Map([...this.#placement].map(([one, worker]) => [one, worker - 1]));
-      const isHere = !catalog.inThreads.has(document.type);
-      const worker = isHere ? HERE : 1 + placeFor(loads, inThreads, count);
-      this.#placement.set(id, worker);
-      await this.#workers[worker]?.assign(this.#assignedTo(worker));
+      const place = catalog.inThreads.has(document.type)
+        ? placeFor(this.#loads(), this.#placement, count)
+        : HERE;
+      this.#placement.set(id, place);
+      tally.added(id);
+      await this.#assign(place);
     } else if (before !== undefined) {
       this.#placement.delete(id);
-      await this.#workers[before]?.assign(this.#assignedTo(before));
+      await this.#assign(before);
       // Its worker may be gone.
       await store.consumers.remove(id);
     }
   }
 
-  #loadsOf(ids: readonly string[]): readonly Load[] {
-    const known = new Map(this.#loads.map((load) => [load.id, load]));
-    return ids.map((id) => known.get(id) ?? { id, perSecond: 0 });
+  #loads(): readonly Load[] {
+    return [...this.#placement.keys()].map((id) => ({ id, perSecond: this.#perSecond.get(id) ?? 0 }));
   }
 
   /** Moves at most one destination. */
   async #balance(): Promise<void> {
-    const ended = this.#ended;
+    const perSecond = (ended: number): number => (ended * 1_000) / BALANCE_EVERY_MS;
+    this.#perSecond = new Map([...this.#ended].map(([id, ended]) => [id, perSecond(ended)]));
     this.#ended = new Map();
-    const perSecond = (id: string): number => ((ended.get(id) ?? 0) * 1_000) / BALANCE_EVERY_MS;
-    this.#loads = [...this.#placement.keys()].map((id) => ({ id, perSecond: perSecond(id) }));
-    const movable = this.#loads.filter(({ id }) => this.#placement.get(id) !== HERE);
-    const inThreads = new Map([...this.#placement].map(([id, worker]) => [id, worker - 1]));
-    const move = nextMove(movable, inThreads, this.#parts.count);
+    const move = nextMove(this.#loads(), this.#placement, this.#parts.count);
     if (move === undefined || this.#isClosed) return;
     const from = this.#placement.get(move.id) ?? HERE;
-    this.#placement.set(move.id, move.to + 1);
-    await this.#workers[from]?.assign(this.#assignedTo(from));
-    await this.#workers[move.to + 1]?.assign(this.#assignedTo(move.to + 1));
+    this.#placement.set(move.id, move.to);
+    await this.#assign(from);
+    await this.#assign(move.to);
   }
 
   #take(notice: DeliveryNotice): void {
@@ -186,9 +192,6 @@ class Spread implements RunningDelivery {
         notice satisfies never;
     }
   }
-
-  /** Workers are assigned by the documents alone. */
-  async assign(): Promise<void> {}
 
   wake(destinationId: string): void {
     this.#workerOf(destinationId)?.wake(destinationId);

@@ -1,13 +1,11 @@
 import type { MessagePort } from "node:worker_threads";
-import type { Offset, StoredMessage } from "@sluice/event-log";
+import type { StoredMessage } from "@sluice/event-log";
 import type { Purge } from "../../documents/followed-suppressions.js";
 import type { LiveEvent } from "../../process/telemetry/live-events.js";
 import type { LogFields, LogLevel } from "../../process/telemetry/logger.js";
 import type { FinishedSpan } from "../../process/telemetry/tracing.js";
 import type { DeliveryPolicy } from "../delivery-policy.js";
-import type { DestinationStatus } from "../delivery-stage.js";
-import type { Discarding } from "../destination-delivery.js";
-import type { DestinationReading } from "../readings.js";
+import type { RunningDelivery } from "../run-delivery.js";
 import type { BatchedTally } from "./batched-tally.js";
 
 /** What a thread needs to open destinations by itself. */
@@ -36,25 +34,12 @@ export interface DeliveryStart {
   readonly mayBegin: boolean;
 }
 
-/** What the main thread calls. The names are those of `RunningDelivery`. */
-export interface DeliveryThreadApi {
+/** What the main thread calls: a delivery, started and told by calls of its own. `close` is the last one. */
+export interface DeliveryThreadApi extends RunningDelivery {
   /** Resolves when it delivers. The first call. */
   start(start: DeliveryStart): Promise<void>;
   begin(): void;
   watch(isWatched: boolean): void;
-  takePurges(purges: readonly Purge[]): void;
-  assign(destinationIds: readonly string[]): Promise<void>;
-  wake(destinationId: string): void;
-  requeued(destinationId?: string): void;
-  discard(
-    destinationId: string,
-    deliveries: readonly Discarding[],
-    reason: string,
-  ): Promise<readonly Offset[]>;
-  status(destinationId: string): Promise<DestinationStatus | undefined>;
-  readings(): Promise<ReadonlyMap<string, DestinationReading>>;
-  /** The last call. */
-  close(graceMs: number): Promise<void>;
 }
 
 /** What a thread tells by itself. */
