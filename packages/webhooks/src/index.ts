@@ -18,6 +18,7 @@ export {
   type IdentifyPayload,
   type PagePayload,
   parsePayload,
+  parsePayloads,
   type ScreenPayload,
   type TrackPayload,
   type WebhookPayload,

@@ -109,6 +109,20 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect(got).toEqual([[JSON.parse(BODY), { messageId: "m1", attempt: 2, rawBody: BODY }]]);
   });
 
+  it("passes on each message of an array, signed once", async () => {
+    const got: unknown[] = [];
+    const url = await open({
+      secret: SECRET,
+      onMessage: ({ type }, { messageId, attempt }) => void got.push([type, messageId, attempt]),
+    });
+    const array = `[${BODY},${JSON.stringify({ ...JSON.parse(BODY), messageId: "m2" })}]`;
+    expect((await post(url, array, { "x-signature": sign(array, SECRET) })).status).toBe(200);
+    expect(got).toEqual([
+      ["track", "m1", 2],
+      ["track", "m2", 2],
+    ]);
+  });
+
   it("refuses requests that are not signed with the secret, and says what is wrong", async () => {
     const got: WebhookPayload[] = [];
     const rejected: Rejection[] = [];
@@ -269,15 +283,92 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
   );
 });
 
+describe("an array", () => {
+  const bodyOf = (...ids: readonly string[]) =>
+    JSON.stringify(ids.map((messageId) => ({ type: "track", event: "E", messageId })));
+  const postSigned = (url: string, body: string) => post(url, body, { "x-signature": sign(body, SECRET) });
+
+  it("is handled from where it failed when it comes again", async () => {
+    const got: string[] = [];
+    let isBroken = true;
+    const url = await listen(
+      nodeHandler({
+        secret: SECRET,
+        dedupe: memoryDedupe(),
+        onError: () => {},
+        onMessage(_message, { messageId }) {
+          if (messageId === "m2" && isBroken) throw new Error("no room");
+          got.push(messageId);
+        },
+      }),
+    );
+    expect((await postSigned(url, bodyOf("m1", "m2", "m3"))).status).toBe(500);
+    isBroken = false;
+    expect((await postSigned(url, bodyOf("m1", "m2", "m3"))).status).toBe(200);
+    // After a crash of the collector, messages may come in another array.
+    expect((await postSigned(url, bodyOf("m3", "m4"))).status).toBe(200);
+    expect(await (await postSigned(url, bodyOf("m4"))).text()).toBe("already handled");
+    expect(got).toEqual(["m1", "m2", "m3", "m4"]);
+  });
+
+  it("is handled at once by onMessages, without what is known, and by one request at a time", async () => {
+    const got: (readonly string[])[] = [];
+    const url = await listen(
+      nodeHandler({
+        secret: SECRET,
+        dedupe: memoryDedupe(),
+        async onMessages(messages, deliveries) {
+          await new Promise((resolve) => setImmediate(resolve));
+          expect(messages.map((message) => "messageId" in message && message.messageId)).toEqual(
+            deliveries.map((one) => one.messageId),
+          );
+          got.push(deliveries.map(({ messageId }) => messageId));
+        },
+      }),
+    );
+    const statuses = await Promise.all(
+      [bodyOf("m1", "m2"), bodyOf("m2", "m1", "m3"), BODY].map(
+        async (body) => (await postSigned(url, body)).status,
+      ),
+    );
+    expect(statuses).toEqual([200, 200, 200]);
+    expect(got.flat().sort()).toEqual(["m1", "m2", "m3"]);
+  });
+
+  it("has an id for each message, also for those without one", async () => {
+    const got: string[] = [];
+    const url = await listen(
+      nodeHandler({ secret: SECRET, onMessage: (_message, { messageId }) => void got.push(messageId) }),
+    );
+    const body = JSON.stringify([
+      { type: "track", event: "A" },
+      { type: "track", event: "B" },
+    ]);
+    await postSigned(url, body);
+    await post(url, body, { ...signStandard(body, SECRET, { id: "batch_1", timestampMs: Date.now() }) });
+    expect(got.slice(0, 2)).toEqual(
+      [0, 1].map((index) => expect.stringMatching(`^sha256:[0-9a-f]{64}\\.${index}$`)),
+    );
+    expect(got.slice(2)).toEqual(["batch_1.0", "batch_1.1"]);
+  });
+
+  it.each(["[]", '[{"type":"track"},1]', '[[{"type":"track"}]]'])("is refused as %s", async (body) => {
+    const url = await listen(nodeHandler({ secret: SECRET, ...QUIET }));
+    expect((await postSigned(url, body)).status).toBe(400);
+  });
+});
+
 describe("a receiver", () => {
-  it.each<[string, Partial<ReceiverOptions>]>([
+  it.each<[string, object]>([
     ["an empty secret", { secret: "" }],
     ["no secrets", { secret: [] }],
-    ["an unset secret", { secret: undefined as unknown as string }],
-    ["a wrong standardWebhooks", { standardWebhooks: true as unknown as "require" }],
-    ["no handler", { onMessage: undefined as unknown as () => void }],
+    ["an unset secret", { secret: undefined }],
+    ["a wrong standardWebhooks", { standardWebhooks: true }],
+    ["no handler", { onMessage: undefined }],
+    ["two handlers", { onMessages: () => {} }],
   ])("refuses %s when it is made, not when the first message comes", (_name, wrong) => {
-    expect(() => nodeHandler({ secret: SECRET, onMessage: () => {}, ...wrong })).toThrow(TypeError);
+    const options = { secret: SECRET, onMessage: () => {}, ...wrong } as ReceiverOptions;
+    expect(() => nodeHandler(options)).toThrow(TypeError);
   });
 
   it("handles a message that arrives twice at the same time once, and again if the first failed", async () => {

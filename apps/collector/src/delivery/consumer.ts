@@ -557,6 +557,9 @@ export class Consumer {
       attempted: (url, error) => {
         if (listener === this.#listener) this.#attempted(url, error);
       },
+      repeated: (failure, round) => {
+        if (listener === this.#listener) this.#observe(failure, round, this.#options.clock.monotonic());
+      },
     };
     return listener;
   }

@@ -117,6 +117,11 @@ export interface Round {
   startTrace?(): AttemptTrace | undefined;
   /** Records an attempt in the trace. May be called after the round has ended. `trace`: from `startTrace`. */
   record(attempt: RoundAttempt, trace?: AttemptTrace): void;
+  /**
+   * The round goes on with another attempt, which has the next number. `failure`: how it would have ended; the destination's health shows
+   * it. May only be called after every attempt so far has ended.
+   */
+  repeat(failure?: RoundOutcome): void;
   /** Reports that a target answered 410 Gone and must not be called again. May be called after the round has ended. */
   gone(url: string): void;
 }

@@ -90,7 +90,7 @@ function ruleOf({ type, enum: words, minimum, exclusiveMinimum, maximum }: Setti
   if (type === "boolean") return "true or false";
   if (type === "string") return "a string";
   if (type === "array") return "a list of at least one text";
-  const noun = type === "integer" ? "an integer" : "a number";
+  const noun = [type].flat().includes("integer") ? "an integer" : "a number";
   if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
   if (maximum === undefined) return `${noun} of at least ${minimum}`;
   return `${noun} from ${minimum} to ${maximum}`;

@@ -108,6 +108,7 @@ describe.each(catalog().types.map(({ type }) => type))("the destination type %s"
         doneUrls: [],
         failedUrls: [],
         record: (attempt) => attempts.push(attempt),
+        repeat: () => {},
         gone: () => {},
       },
     );

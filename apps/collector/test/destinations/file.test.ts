@@ -42,6 +42,7 @@ const round: Round = {
   doneUrls: [],
   failedUrls: [],
   record: () => {},
+  repeat: () => {},
   gone: () => {},
 };
 

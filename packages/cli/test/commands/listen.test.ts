@@ -69,6 +69,25 @@ describe("listen", () => {
     ]);
   });
 
+  it("prints each message of an array", async () => {
+    const listen = at.start(["listen", "--port", "0", "--secret", "s3cret", "--json"]);
+    await listen.printed(/listening on/);
+    const url = /listening on (\S+)/.exec(listen.err())?.[1] ?? "";
+    const body = JSON.stringify([1, 2].map((n) => ({ type: "track", event: "Heard", messageId: `m${n}` })));
+    const headers = { "x-signature": sign(body, "s3cret"), "x-message-id": "batch_1" };
+    for (const _ of [1, 2]) await fetch(url, { method: "POST", headers, body });
+    await listen.printed(/(m2[\s\S]*){4}/);
+    listen.interrupt();
+    expect(await listen.code).toBe(0);
+    const lines = listen.out().trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { messageId: "m1", signature: "valid", isRepeat: false, body: { event: "Heard" } },
+      { messageId: "m2", isRepeat: false },
+      { messageId: "m1", isRepeat: true },
+      { messageId: "m2", isRepeat: true },
+    ]);
+  });
+
   it("removes only the destination of a killed listen", async () => {
     await using alive = await receiver();
     const taken = createServer().listen(0, "127.0.0.1");

@@ -65,7 +65,7 @@ export interface DeletePayload extends Timed {
   anonymousId?: string;
 }
 
-/** The body of a webhook request. `type` says which kind it is. */
+/** A message in the body of a webhook request. `type` says which kind it is. */
 export type WebhookPayload =
   | TrackPayload
   | IdentifyPayload
@@ -85,15 +85,30 @@ const KINDS: ReadonlySet<unknown> = new Set<WebhookPayload["type"]>([
   "delete",
 ]);
 
-/** Parses a body. Returns undefined if it is not a payload. Call it only with verified bodies, because it checks only `type`. */
+/** Parses a body with one message. Returns undefined if it has none. Call it only with verified bodies, because it checks only `type`. */
 export function parsePayload(rawBody: string): WebhookPayload | undefined {
-  let parsed: unknown;
+  const parsed = parseJson(rawBody);
+  return isPayload(parsed) ? parsed : undefined;
+}
+
+/**
+ * Parses a body with one message, or with an array of them, as a destination with `batchMessages` sends. Returns undefined if it is neither.
+ * Call it only with verified bodies, because it checks only `type`.
+ */
+export function parsePayloads(rawBody: string): readonly WebhookPayload[] | undefined {
+  const parsed = parseJson(rawBody);
+  const list: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  return list.length > 0 && list.every(isPayload) ? list : undefined;
+}
+
+function parseJson(text: string): unknown {
   try {
-    parsed = JSON.parse(rawBody);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
-  const isPayload =
-    typeof parsed === "object" && parsed !== null && KINDS.has((parsed as { type?: unknown }).type);
-  return isPayload ? (parsed as WebhookPayload) : undefined;
+}
+
+function isPayload(value: unknown): value is WebhookPayload {
+  return typeof value === "object" && value !== null && KINDS.has((value as { type?: unknown }).type);
 }

@@ -3,11 +3,11 @@ import type { WebhookPayload } from "../message/payload.js";
 import type { SignaturePolicy } from "../signature/check-signature.js";
 import { rejectionWarnings } from "./rejection-warnings.js";
 
-/** The second argument of `onMessage`. */
+/** How a message came: the second argument of `onMessage`. */
 export interface Delivery {
   /**
-   * The same on every attempt, and signed: `webhook-id`. For a request without Standard Webhooks headers it is the `messageId` in the body,
-   * or `sha256:` and the digest of a body without one. Characters that a header cannot carry are percent-encoded.
+   * The same on every attempt, and signed: `webhook-id`. For a message of an array, and for a request without Standard Webhooks headers, it
+   * is the `messageId` in the body, or `sha256:` and the digest of a body without one. Characters that a header cannot carry are percent-encoded.
    */
   readonly messageId: string;
   /** From 1. Not signed. */
@@ -25,18 +25,13 @@ export interface Rejection {
   readonly messageId?: string;
 }
 
-export interface ReceiverOptions {
+interface CommonOptions {
   /**
    * The destination's shared secret, or two of them during a rotation. You can pass an environment variable: if it is not set, creating the
    * receiver throws.
    */
   readonly secret: string | readonly string[] | undefined;
-  /**
-   * Called with each message whose signature is valid. When it returns or resolves, the answer is 200. When it throws, the answer is 500
-   * and the collector sends the message again later. So be idempotent, or use `dedupe`.
-   */
-  readonly onMessage: (message: WebhookPayload, delivery: Delivery) => void | Promise<void>;
-  /** Messages that it knows are answered with 200, without calling `onMessage`. It gets only signed ids. Default: none. */
+  /** Messages that it knows are answered with 200, without being handled again. It gets only signed ids. Default: none. */
   readonly dedupe?: MessageDedupe | undefined;
   /**
    * A request with Standard Webhooks headers must always pass them, including the five-minute window. This is about those without, whose
@@ -61,19 +56,41 @@ export interface ReceiverOptions {
   readonly onRejected?: ((rejection: Rejection) => void) | undefined;
 }
 
+interface HandlesEach {
+  /**
+   * Called with each message whose signature is valid, with those of an array one after the other. When it returns or resolves, the answer
+   * is 200. When it throws, the answer is 500 and the collector sends the request again later. So be idempotent, or use `dedupe`.
+   */
+  readonly onMessage: (message: WebhookPayload, delivery: Delivery) => void | Promise<void>;
+  readonly onMessages?: undefined;
+}
+
+interface HandlesTogether {
+  /** In place of `onMessage`: called once for a request, with all its messages that `dedupe` does not know, and how each of them came. */
+  readonly onMessages: (
+    messages: readonly WebhookPayload[],
+    deliveries: readonly Delivery[],
+  ) => void | Promise<void>;
+  readonly onMessage?: undefined;
+}
+
+export type ReceiverOptions = CommonOptions & (HandlesEach | HandlesTogether);
+
 /** Options as the receiver reads them: checked and complete. */
 export interface ResolvedReceiverOptions {
   readonly policy: SignaturePolicy;
-  readonly onMessage: ReceiverOptions["onMessage"];
+  readonly onMessages: HandlesTogether["onMessages"];
+  /** `onMessages` may get several messages. */
+  readonly together: boolean;
   readonly dedupe: MessageDedupe | undefined;
   readonly maxBodyBytes: number;
-  readonly onError: NonNullable<ReceiverOptions["onError"]>;
-  readonly onRejected: NonNullable<ReceiverOptions["onRejected"]>;
+  readonly onError: NonNullable<CommonOptions["onError"]>;
+  readonly onRejected: NonNullable<CommonOptions["onRejected"]>;
 }
 
 /** Checks the options and fills in the defaults. Throws `TypeError`. */
 export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiverOptions {
-  const { secret, onMessage, dedupe, maxBodyBytes = 1_048_576, onError = logError } = options;
+  const { secret, dedupe, maxBodyBytes = 1_048_576, onError = logError } = options;
   const { standardWebhooks = "auto", now = Date.now, onRejected = rejectionWarnings() } = options;
   const secrets = typeof secret === "string" ? [secret] : secret;
   if (
@@ -85,12 +102,26 @@ export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiv
       "Option `secret` must be the destination's shared secret, or a list of two: not empty",
     );
   }
-  if (typeof onMessage !== "function") throw new TypeError("Option `onMessage` must be a function");
   if (!["auto", "accept", "require"].includes(standardWebhooks)) {
     throw new TypeError('Option `standardWebhooks` must be "auto", "accept" or "require"');
   }
   const policy = { secrets, standardWebhooks, now };
-  return { policy, onMessage, dedupe, maxBodyBytes, onError, onRejected };
+  return { policy, ...handlerOf(options), dedupe, maxBodyBytes, onError, onRejected };
+}
+
+function handlerOf({
+  onMessage,
+  onMessages,
+}: ReceiverOptions): Pick<ResolvedReceiverOptions, "onMessages" | "together"> {
+  if (typeof onMessages === "function" && onMessage === undefined) return { onMessages, together: true };
+  if (typeof onMessage !== "function" || onMessages !== undefined)
+    throw new TypeError("Option `onMessage` must be a function, or `onMessages` in its place");
+  return {
+    together: false,
+    async onMessages([message], [delivery]) {
+      if (message !== undefined && delivery !== undefined) await onMessage(message, delivery);
+    },
+  };
 }
 
 function logError(error: unknown, { messageId }: Delivery): void {

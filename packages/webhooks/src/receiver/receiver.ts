@@ -1,5 +1,5 @@
 import type { MessageDedupe } from "../message/message-dedupe.js";
-import { parsePayload, type WebhookPayload } from "../message/payload.js";
+import { parsePayloads, type WebhookPayload } from "../message/payload.js";
 import { checkSignature } from "../signature/check-signature.js";
 import type { RawBody } from "../signature/signature.js";
 import { contained } from "./contained.js";
@@ -41,12 +41,15 @@ interface VerifiedMessage {
   readonly message: WebhookPayload;
   readonly ids: SignedIds;
   readonly delivery: Delivery;
-  /** It had Standard Webhooks headers. */
-  readonly isStandard: boolean;
 }
 
 type Verification =
-  | ({ readonly kind: "verified" } & VerifiedMessage)
+  | {
+      readonly kind: "verified";
+      readonly messages: readonly VerifiedMessage[];
+      /** The request had Standard Webhooks headers. */
+      readonly isStandard: boolean;
+    }
   | { readonly kind: "refused"; readonly status: Rejection["status"]; readonly reason: string };
 
 /** Makes a receiver. Throws `TypeError` if an option is invalid. */
@@ -56,21 +59,29 @@ export function receiver(options: ReceiverOptions): Receiver {
   /** Whether a request with valid Standard Webhooks headers has come. */
   let isSenderKnown = false;
 
-  const handle = async (verified: VerifiedMessage): Promise<WebhookAnswer> => {
-    const { dedupe, onMessage, onError, policy } = resolved;
-    const { message, delivery, ids } = verified;
-    try {
-      if (dedupe !== undefined)
-        return await inOrder(ids.ofBody, () =>
-          handleOnce(verified, onMessage, dedupe, policy.standardWebhooks === "require"),
-        );
-      await onMessage(message, delivery);
-      return { status: 200, text: "" };
-    } catch (error) {
-      contained(onError, error, delivery);
-      // The answer does not contain the error, because it goes to another machine.
-      return { status: 500, text: "the receiver failed to handle the message" };
+  /** Handles messages of a request, all of them at once if `onMessages` takes them so. */
+  const handle = async (messages: readonly VerifiedMessage[]): Promise<WebhookAnswer> => {
+    let answer = HANDLED;
+    for (const some of resolved.together ? [messages] : messages.map((one) => [one])) {
+      try {
+        answer = await handleSome(some);
+      } catch (error) {
+        contained(resolved.onError, error, some[0]?.delivery ?? UNREAD);
+        // The answer does not contain the error, because it goes to another machine.
+        return { status: 500, text: "the receiver failed to handle the message" };
+      }
     }
+    return answer;
+  };
+  const handleSome = async (messages: readonly VerifiedMessage[]): Promise<WebhookAnswer> => {
+    const { dedupe } = resolved;
+    if (dedupe !== undefined)
+      return inOrder(
+        messages.map(({ ids }) => ids.ofBody),
+        () => handleOnce(messages, resolved, dedupe),
+      );
+    await callWith(messages, resolved);
+    return HANDLED;
   };
 
   return {
@@ -80,7 +91,7 @@ export function receiver(options: ReceiverOptions): Receiver {
         const verification = verifyRequest(request, resolved, isSenderKnown);
         if (verification.kind === "verified") {
           isSenderKnown ||= verification.isStandard;
-          return await handle(verification);
+          return await handle(verification.messages);
         }
         const { status, reason } = verification;
         const messageId = request.header("x-message-id");
@@ -94,6 +105,8 @@ export function receiver(options: ReceiverOptions): Receiver {
     },
   };
 }
+
+const HANDLED: WebhookAnswer = { status: 200, text: "" };
 
 /** What `onError` gets when a request could not be checked. */
 const UNREAD: Delivery = { messageId: "", attempt: 1, rawBody: "" };
@@ -112,29 +125,49 @@ function verifyRequest(
   const check = checkSignature(rawBody, header, policy, isSenderKnown);
   if (check.kind === "refused") return refused(401, check.reason);
   const text = typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody);
-  const message = parsePayload(text);
-  if (message === undefined) return refused(400, "the body is not a message");
-  const ids = signedIds(check, message, text);
+  const messages = parsePayloads(text);
+  if (messages === undefined) return refused(400, "the body is not a message");
+  const ids = signedIds(check, messages, text, text.trimStart().startsWith("["));
   const attempt = Number(header("x-attempt") ?? 1) || 1;
-  const delivery = { messageId: ids.own, attempt, rawBody: text };
-  return { kind: "verified", message, ids, delivery, isStandard: check.kind === "standard" };
+  return {
+    kind: "verified",
+    isStandard: check.kind === "standard",
+    messages: messages.map((message, index) => {
+      const own = ids[index] ?? { own: "", ofBody: "" };
+      return { message, ids: own, delivery: { messageId: own.own, attempt, rawBody: text } };
+    }),
+  };
 }
 
 function refused(status: Rejection["status"], reason: string): Verification {
   return { kind: "refused", status, reason };
 }
 
-/** Handles a message unless `dedupe` knows it. */
+/** Handles the messages that `dedupe` does not know. */
 async function handleOnce(
-  { message, delivery, ids: { own, ofBody } }: VerifiedMessage,
-  onMessage: ReceiverOptions["onMessage"],
+  messages: readonly VerifiedMessage[],
+  resolved: ResolvedReceiverOptions,
   dedupe: MessageDedupe,
-  isStandardRequired: boolean,
 ): Promise<WebhookAnswer> {
-  if (await dedupe.has(own)) return { status: 200, text: "already handled" };
-  await onMessage(message, delivery);
-  await dedupe.add(own);
-  // Without its Standard Webhooks headers the same request would pass `X-Signature`, with the id of its body.
-  if (ofBody !== own && !isStandardRequired) await dedupe.add(ofBody);
-  return { status: 200, text: "" };
+  const isNew = await Promise.all(messages.map(async ({ ids }) => !(await dedupe.has(ids.own))));
+  const unknown = messages.filter((_, index) => isNew[index] === true);
+  if (unknown.length === 0) return { status: 200, text: "already handled" };
+  await callWith(unknown, resolved);
+  for (const { ids } of unknown) {
+    await dedupe.add(ids.own);
+    // Without its Standard Webhooks headers the same request would pass `X-Signature`, with the id of its body.
+    if (ids.ofBody !== ids.own && resolved.policy.standardWebhooks !== "require")
+      await dedupe.add(ids.ofBody);
+  }
+  return HANDLED;
+}
+
+async function callWith(
+  messages: readonly VerifiedMessage[],
+  { onMessages }: Pick<ResolvedReceiverOptions, "onMessages">,
+): Promise<void> {
+  await onMessages(
+    messages.map(({ message }) => message),
+    messages.map(({ delivery }) => delivery),
+  );
 }

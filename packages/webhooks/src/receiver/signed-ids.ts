@@ -4,21 +4,27 @@ import type { SignatureCheck } from "../signature/check-signature.js";
 
 /** The ids of a verified message. All of them are covered by the signature. */
 export interface SignedIds {
-  /** `webhook-id`, else the `messageId` in the body, else a digest of the body. */
+  /** Of a message that is alone: `webhook-id`. Otherwise as `ofBody`. */
   readonly own: string;
-  /** The id of the same body without its Standard Webhooks headers. Often the same as `own`. */
+  /** The `messageId` in the body, else a digest of the body: the same without Standard Webhooks headers. Often the same as `own`. */
   readonly ofBody: string;
 }
 
+/** The ids of each message of a request. */
 export function signedIds(
   check: Exclude<SignatureCheck, { kind: "refused" }>,
-  message: WebhookPayload,
+  messages: readonly WebhookPayload[],
   rawBody: string,
-): SignedIds {
-  const messageId = "messageId" in message ? message.messageId : undefined;
-  const ofBody =
-    typeof messageId === "string" && messageId !== "" ? headerSafe(messageId) : `sha256:${digest(rawBody)}`;
-  return { own: check.kind === "standard" ? check.id : ofBody, ofBody };
+  isArray: boolean,
+): readonly SignedIds[] {
+  return messages.map((message, index) => {
+    const messageId = "messageId" in message ? message.messageId : undefined;
+    const hasId = typeof messageId === "string" && messageId !== "";
+    // An array has one id, and its messages need one each.
+    const place = isArray ? `.${index}` : "";
+    const ofBody = hasId ? headerSafe(messageId) : `sha256:${digest(rawBody)}${place}`;
+    return { own: check.kind === "standard" && !(isArray && hasId) ? `${check.id}${place}` : ofBody, ofBody };
+  });
 }
 
 /** Encodes a message id as the collector does for `webhook-id` and `X-Message-Id`. */

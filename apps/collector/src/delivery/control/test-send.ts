@@ -61,6 +61,7 @@ export async function testSend(
         waitingUrls: [],
         doneUrls: [],
         failedUrls: [],
+        repeat() {},
         gone: (url) => void goneUrls.push(url),
         record: (attempt) => attempts.push({ ...attempt, attempt: 1 }),
       },

@@ -6,6 +6,7 @@ import {
   type OutgoingMessage,
   type Round,
   type RoundAttempt,
+  type RoundOutcome,
 } from "../../destinations/destination.js";
 import type { MessageTrace } from "../../process/telemetry/tracing.js";
 import type { Work } from "../reading/work.js";
@@ -23,14 +24,15 @@ export interface RoundListener {
   gone(url: string): void;
   /** An attempt at a target ended; `error` is absent if the target accepted the message. */
   attempted(url: string, error: string | undefined): void;
+  /** A round that would have ended so goes on. */
+  repeated(failure: Exclude<RoundOutcome, { kind: "aborted" }>, round: MessageRound): void;
 }
 
 /**
  * The next round of a message. A round tries the message at each URL that still needs it; an attempt is one exchange with one of
- * them. The destination gets the round, and its attempts are recorded for the trace.
+ * them. A batch that failed is repeated within its round. The destination gets the round, and its attempts are recorded for the trace.
  */
 export class MessageRound implements Round {
-  readonly number: number;
   readonly doneUrls: readonly string[];
   readonly failedUrls: readonly string[];
   /** When the message's first round started. The retry window counts from here. */
@@ -43,10 +45,11 @@ export class MessageRound implements Round {
   readonly #listener: RoundListener;
   readonly #trace: RoundTrace;
   #error: string | undefined;
+  /** Attempts at it as it is, after the first. */
+  #repetitions = 0;
 
   constructor(work: Work, nowMs: number, policy: RetryPolicy, listener: RoundListener) {
     const { retry } = work;
-    this.number = (retry?.rounds ?? 0) + 1;
     this.doneUrls = retry?.doneUrls ?? [];
     this.failedUrls = retry?.failedUrls ?? [];
     this.firstAttemptAtMs = retry !== undefined && retry.rounds > 0 ? retry.firstAttemptAtMs : nowMs;
@@ -56,6 +59,10 @@ export class MessageRound implements Round {
     this.#work = work;
     this.#listener = listener;
     this.#trace = listener.trace(work);
+  }
+
+  get number(): number {
+    return (this.#work.retry?.rounds ?? 0) + 1 + this.#repetitions;
   }
 
   get isAgain(): boolean {
@@ -69,7 +76,8 @@ export class MessageRound implements Round {
 
   numberAt(url: string): number {
     const own = this.#work.retry?.urls;
-    return own === undefined ? this.number : (own.find((one) => one.url === url)?.rounds ?? 0) + 1;
+    if (own === undefined) return this.number;
+    return (own.find((one) => one.url === url)?.rounds ?? 0) + 1 + this.#repetitions;
   }
 
   get messageTrace(): MessageTrace | undefined {
@@ -89,6 +97,11 @@ export class MessageRound implements Round {
     this.#error = attempt.error?.message ?? this.#error;
     const placed: Attempt = { ...attempt, offset: stored.offset, attempt: this.numberAt(attempt.url) };
     this.#listener.settler.attempt(retry?.replay === true ? { ...placed, replay: true } : placed);
+  }
+
+  repeat(failure?: RoundOutcome): void {
+    this.#repetitions += 1;
+    if (failure !== undefined && failure.kind !== "aborted") this.#listener.repeated(failure, this);
   }
 
   gone(url: string): void {

@@ -9,8 +9,10 @@ export interface BatchesOptions {
   readonly maxAgeMs: number;
   /** Whether a message is sent alone, after everything before it. Default: none is. */
   readonly isAlone?: (message: OutgoingMessage) => boolean;
-  /** Sends a batch once. Never rejects. */
-  readonly send: (batch: GatheredBatch) => Promise<SentBatch>;
+  /** Whether a batch of new messages waits until the results of the one before are stored. Default: true. */
+  readonly waitsForStore?: boolean;
+  /** Sends a batch once, and records the attempts. Resolves with an outcome for each item, and never rejects. */
+  readonly send: (batch: GatheredBatch) => Promise<readonly RoundOutcome[]>;
 }
 
 export interface GatheredBatch {
@@ -20,20 +22,11 @@ export interface GatheredBatch {
    */
   readonly id: string;
   readonly items: readonly Item[];
-  /** Times that it was sent before as it is. */
-  readonly triesBefore: number;
 }
 
 export interface Item {
   readonly message: OutgoingMessage;
   readonly round: Round;
-}
-
-export interface SentBatch {
-  /** One for each item. */
-  readonly outcomes: readonly RoundOutcome[];
-  /** Records the attempts. Called for the last try only. */
-  record(): void;
 }
 
 interface Waiting extends Item {
@@ -160,13 +153,13 @@ export class Batches implements BatchControl {
   async #send(lane: Lane): Promise<void> {
     this.#state = "sending";
     const items = this.#take(lane);
-    const sent = await this.#sendUntilKnown(items, lane);
-    sent.record();
-    const isAborted = sent.outcomes.every(({ kind }) => kind === "aborted");
-    this.#isFailing = isDown(sent);
-    if (lane === this.#fresh && !isAborted) this.#unstored = items.at(-1)?.message.offset;
+    const outcomes = await this.#sendUntilKnown(items, lane);
+    const isAborted = outcomes.every(({ kind }) => kind === "aborted");
+    this.#isFailing = isDown(outcomes);
+    const { waitsForStore = true } = this.#options;
+    if (waitsForStore && lane === this.#fresh && !isAborted) this.#unstored = items.at(-1)?.message.offset;
     items.forEach(({ end }, index) => {
-      end(sent.outcomes[index] ?? ABORTED);
+      end(outcomes[index] ?? ABORTED);
     });
     // First the results are handed over: each of them may let another message come.
     setImmediate(() => {
@@ -183,22 +176,25 @@ export class Batches implements BatchControl {
     return waiting.splice(0, Math.min(end, this.#options.maxMessages));
   }
 
-  async #sendUntilKnown(items: readonly Waiting[], lane: Lane): Promise<SentBatch> {
+  async #sendUntilKnown(items: readonly Waiting[], lane: Lane): Promise<readonly RoundOutcome[]> {
     const { clock, send } = this.#options;
     const id = lane === this.#fresh ? positionOf(items[0]) : idAgain(items);
     const untilMs = clock.monotonic() + (this.#isFailing || lane === this.#again ? 0 : HOLD_MS);
-    for (let triesBefore = 0; ; triesBefore++) {
-      const sent = await send({ id, items, triesBefore });
-      if (!isDown(sent) || this.#mode !== "usual") return sent;
-      const [first] = sent.outcomes;
-      const askedMs = (first?.kind === "retry" ? first.retryAfterMs : undefined) ?? 0;
-      const waitMs = Math.max(backoffDelayMs(triesBefore + 1, HOLD_BACKOFF, clock.random()), askedMs);
-      if (clock.monotonic() + waitMs > untilMs) return sent;
+    for (let attempt = 1; ; attempt++) {
+      const outcomes = await send({ id, items });
+      if (!isDown(outcomes) || !outcomes.every(isSameAgain) || this.#mode !== "usual") return outcomes;
+      const asked = outcomes.map((outcome) => (outcome.kind === "retry" ? (outcome.retryAfterMs ?? 0) : 0));
+      const waitMs = Math.max(backoffDelayMs(attempt, HOLD_BACKOFF, clock.random()), ...new Set(asked));
+      if (clock.monotonic() + waitMs > untilMs) return outcomes;
+      items.forEach(({ round }, index) => {
+        // Each counts as an attempt of its messages. One of them tells that the destination fails.
+        round.repeat(index === 0 ? outcomes[0] : undefined);
+      });
       const isOver = await clock.sleep(waitMs, this.#closing.signal).then(
         () => false,
         () => true,
       );
-      if (isOver) return { outcomes: items.map(() => ABORTED), record() {} };
+      if (isOver) return items.map(() => ABORTED);
     }
   }
 }
@@ -206,8 +202,13 @@ export class Batches implements BatchControl {
 const ABORTED: RoundOutcome = { kind: "aborted" };
 
 /** Whether nothing of it arrived, as far as is known. */
-function isDown({ outcomes }: SentBatch): boolean {
+function isDown(outcomes: readonly RoundOutcome[]): boolean {
   return outcomes.every((outcome) => outcome.kind === "retry" && outcome.alive !== true);
+}
+
+/** Whether a repetition goes to the same targets: none is finished with the message. */
+function isSameAgain(outcome: RoundOutcome): boolean {
+  return outcome.kind === "retry" && outcome.doneUrls.length === 0;
 }
 
 function positionOf(item: Item | undefined): string {

@@ -1,6 +1,6 @@
 import type { BatchLimits, BatchResult, DeliversBatches } from "@sluice/destination";
 import type { Clock } from "@sluice/resilience";
-import { Batches, type GatheredBatch, type SentBatch } from "../batches/batches.js";
+import { Batches, type GatheredBatch } from "../batches/batches.js";
 import type { Destination, RoundOutcome } from "../destination.js";
 import { type Attempts, type Concluded, type Ended, isResult } from "./attempts.js";
 import { erased, erases, publicMessage, type RunnerParts } from "./deliver-messages.js";
@@ -39,10 +39,10 @@ export function deliverBatches(
 
 async function sendBatch(
   open: DeliversBatches,
-  { id, items, triesBefore }: GatheredBatch,
+  { id, items }: GatheredBatch,
   attempts: Attempts,
-): Promise<SentBatch> {
-  const number = Math.max(...items.map(({ round }) => round.number)) + triesBefore;
+): Promise<readonly RoundOutcome[]> {
+  const number = items.reduce((most, { round }) => Math.max(most, round.number), 1);
   const isLast = items.every(({ round }) => round.isLast);
   const traces = items.map(({ round }) => round.startTrace?.());
   const { ended, timed } = await attempts.run<BatchResult>((signal) => {
@@ -54,15 +54,11 @@ async function sendBatch(
     return open.deliverBatch({ id, messages }, attempt);
   });
   const results = concludeEach(ended, items.length, attempts);
-  return {
-    outcomes: results.map(({ outcome }): RoundOutcome => outcome),
-    record() {
-      items.forEach(({ round }, index) => {
-        const error = results[index]?.error;
-        round.record({ ...timed, ...(error === undefined ? {} : { error }) }, traces[index]);
-      });
-    },
-  };
+  items.forEach(({ round }, index) => {
+    const error = results[index]?.error;
+    round.record({ ...timed, ...(error === undefined ? {} : { error }) }, traces[index]);
+  });
+  return results.map(({ outcome }) => outcome);
 }
 
 /** What the end of a batch means for each of its messages. Those that end alike share the result. */

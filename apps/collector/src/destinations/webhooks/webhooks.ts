@@ -19,8 +19,10 @@ import {
   withoutUrl,
 } from "./settings/settings.js";
 import { WEBHOOKS_SCHEMA } from "./settings/settings-schema.js";
+import { WebhookBatches } from "./webhook-batches.js";
 import { WebhookDestination } from "./webhook-destination.js";
 import type { Target } from "./webhook-target.js";
+import { WebhookUrls } from "./webhook-urls.js";
 
 export interface WebhooksDeps {
   readonly clock: Clock;
@@ -49,7 +51,10 @@ export function webhooksType({
     settingsSchema: WEBHOOKS_SCHEMA,
     parseSettings: (input, previous) => parseWebhooksSettings(input, previous, { secrets, judgeUrl }),
     describe: (settings) => describeWebhooksSettings(settings as WebhooksSettings, secrets),
-    requestBody: (settings, message) => requestBody(message, settings as WebhooksSettings),
+    requestBody(settings, message) {
+      const body = requestBody(message, settings as WebhooksSettings);
+      return (settings as WebhooksSettings).batchMessages === undefined ? body : `[${body}]`;
+    },
     withoutTarget: (settings, url, reason, atMs) =>
       withoutUrl(settings as WebhooksSettings, url, reason, atMs),
     targets(settings) {
@@ -74,6 +79,7 @@ export function webhooksType({
             custom: Object.entries(headers).map(([name, sealed]) => [name, secrets.open(sealed)] as const),
             secrets: signing,
             standardWebhooks,
+            isInArrays: settings.batchMessages !== undefined,
           };
           return {
             url,
@@ -92,7 +98,10 @@ export function webhooksType({
             }),
           };
         });
-      return new WebhookDestination(targets, settings, clock);
+      const urls = new WebhookUrls(targets, settings, clock);
+      return settings.batchMessages === undefined
+        ? new WebhookDestination(urls, settings)
+        : new WebhookBatches(urls, settings, clock);
     },
   };
 }

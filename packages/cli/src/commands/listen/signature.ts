@@ -28,7 +28,13 @@ export async function signatureChecker(secret: string | undefined): Promise<Chec
 
 /** The id of a valid webhook: `webhook-id`, otherwise the `messageId` in its body. Both are signed. */
 export function signedIdOf(request: IncomingMessage, body: unknown): string | undefined {
-  const id = header(request, "webhook-id") ?? (body as { messageId?: unknown } | null)?.messageId;
+  const id = header(request, "webhook-id");
+  return id === undefined || id === "" ? idIn(body) : id;
+}
+
+/** The id in a message. */
+export function idIn(body: unknown): string | undefined {
+  const id = (body as { messageId?: unknown } | null)?.messageId;
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ATTEMPT_HEADER, LIMITS, MESSAGE_ID_HEADER } from "@sluice/protocol";
+import { ATTEMPT_HEADER, MESSAGE_ID_HEADER } from "@sluice/protocol";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { forward, forwardFailure } from "./forward.js";
-import { header, type SignatureState, signatureChecker, signedIdOf } from "./signature.js";
+import { header, idIn, type SignatureState, signatureChecker, signedIdOf } from "./signature.js";
 
-/** A webhook that was received. `--json` prints it in this form. */
+/** A message that a webhook brought. `--json` prints it in this form. */
 export interface ReceivedWebhook {
   /** ISO time. */
   readonly at: string;
   readonly messageId: string | undefined;
   readonly attempt: string | undefined;
   readonly signature: SignatureState;
-  /** A webhook with the same signed id was received before. */
+  /** A message with the same signed id was received before. */
   readonly isRepeat: boolean;
   /** Parsed JSON, or text if it is not JSON. */
   readonly body: unknown;
@@ -44,25 +44,40 @@ export async function webhookHandler(
       forwardUrl === undefined ? undefined : await forward(forwardUrl, request, raw).catch(forwardFailure);
     const answered = forwarded?.status ?? status;
     response.writeHead(answered).end(forwarded?.body ?? "");
-    const body = parse(raw);
-    const signedId = signature === "valid" ? signedIdOf(request, body) : undefined;
-    const isRepeat = signedId !== undefined && (await received.has(signedId));
-    if (signedId !== undefined) await received.add(signedId);
-    await onWebhook({
-      at: new Date(now()).toISOString(),
-      messageId: header(request, MESSAGE_ID_HEADER),
-      attempt: header(request, ATTEMPT_HEADER),
-      signature,
-      isRepeat,
-      body,
-      answered,
-      ...definedFields({ forwardError: forwarded?.error }),
-    });
+    for (const { body, messageId, signedId } of messagesOf(parse(raw), request)) {
+      const isKnown = signature === "valid" && signedId !== undefined;
+      const isRepeat = isKnown && (await received.has(signedId));
+      if (isKnown) await received.add(signedId);
+      await onWebhook({
+        at: new Date(now()).toISOString(),
+        messageId,
+        attempt: header(request, ATTEMPT_HEADER),
+        signature,
+        isRepeat,
+        body,
+        answered,
+        ...definedFields({ forwardError: forwarded?.error }),
+      });
+    }
   };
 }
 
-/** Far above the size of any webhook. */
-const MAX_BODY_BYTES = 4 * LIMITS.messageBytes;
+interface ReceivedMessage {
+  readonly body: unknown;
+  readonly messageId: string | undefined;
+  readonly signedId: string | undefined;
+}
+
+/** The messages of a request: one, or those of an array, which have ids of their own. */
+function messagesOf(parsed: unknown, request: IncomingMessage): readonly ReceivedMessage[] {
+  if (Array.isArray(parsed))
+    return parsed.map((body: unknown) => ({ body, messageId: idIn(body), signedId: idIn(body) }));
+  const messageId = header(request, MESSAGE_ID_HEADER);
+  return [{ body: parsed, messageId, signedId: signedIdOf(request, parsed) }];
+}
+
+/** Above the size of any webhook: an array has at most 1 MB. */
+const MAX_BODY_BYTES = 2 * 1_024 * 1_024;
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

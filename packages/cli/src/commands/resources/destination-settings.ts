@@ -13,6 +13,7 @@ export function withSettings(command: Command): Command {
     )
     .option("--webhook <url...>", "URLs of a webhooks destination, at most five")
     .option("--header <name:value...>", "headers to send with each request")
+    .option("--batch <messages>", "send JSON arrays of at most so many messages", Number)
     .option("--secret <secret>", "sign each request with it (X-Signature and webhook-signature)");
   choice(
     "--success <rule>",
@@ -35,13 +36,14 @@ export function readSettings(
   options: { readonly [name: string]: unknown },
   given: unknown,
 ): { readonly [name: string]: unknown } | undefined {
-  const { webhook, header, secret, caFile, success, order, payload } = options;
+  const { webhook, header, secret, caFile, success, order, payload, batch: batchMessages } = options;
   const headers = header && Object.fromEntries((header as string[]).map(readHeader));
   const settings = definedFields({
     webhooks: (webhook as string[] | undefined)?.map((url) => definedFields({ url, headers })),
     // False for `--no-secret`.
     sharedSecret: secret === false ? null : secret,
     caFile,
+    batchMessages,
     success,
     order,
     payload,

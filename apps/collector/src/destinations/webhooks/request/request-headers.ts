@@ -7,6 +7,8 @@ export interface RequestHeaderOptions {
   readonly custom: readonly (readonly [name: string, value: string])[];
   readonly secrets: readonly string[];
   readonly standardWebhooks: boolean;
+  /** A request has several messages. Default: one. */
+  readonly isInArrays?: boolean;
 }
 
 /** Returns all headers of one request as alternating names and values. */
@@ -50,6 +52,9 @@ export function withTraceHeaders(headers: readonly string[], trace: readonly str
   return [...headers.filter(isKept), ...trace];
 }
 
+/** The id of an array is not stored with each of its messages. */
+const ARRAY_ID = "batch_…";
+
 /**
  * The headers to store in the trace. Signatures and credentials are redacted. Values that vary per request are blank, so
  * that all requests to a URL share one stored object. `shownHeaders` fills them in.
@@ -58,17 +63,19 @@ export function tracedHeaders({
   custom,
   secrets,
   standardWebhooks,
+  isInArrays = false,
 }: RequestHeaderOptions): Readonly<Record<string, string>> {
+  const id = isInArrays ? ARRAY_ID : "";
   const traced: Record<string, string> = {
     "User-Agent": USER_AGENT,
     "Content-Type": "application/json",
-    [MESSAGE_ID_HEADER]: "",
+    [MESSAGE_ID_HEADER]: id,
     [ATTEMPT_HEADER]: "",
   };
   if (secrets.length > 0) {
     traced[SIGNATURE_HEADER] = REDACTED;
     if (standardWebhooks) {
-      traced[STANDARD.id] = "";
+      traced[STANDARD.id] = id;
       traced[STANDARD.timestamp] = "";
       traced[STANDARD.signature] = REDACTED;
     }

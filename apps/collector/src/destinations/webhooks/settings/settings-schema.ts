@@ -92,6 +92,22 @@ export const WEBHOOKS_SCHEMA = {
       exclusiveMinimum: 0,
       maximum: 1_000_000,
     },
+    batchMessages: {
+      title: "Messages in a request",
+      description:
+        "Sends JSON arrays of at most so many messages, and at most 1 MB, one array at a time, each with one signature; null: each message in a request of its own",
+      type: ["integer", "null"],
+      minimum: 1,
+      maximum: 1_000,
+    },
+    batchAgeMs: {
+      title: "Wait for an array",
+      description:
+        "How long the first message of an array waits for others, in milliseconds; null: 1,000. Only with arrays",
+      type: ["integer", "null"],
+      minimum: 10,
+      maximum: 60_000,
+    },
     standardWebhooks: {
       title: "Standard Webhooks headers",
       description:

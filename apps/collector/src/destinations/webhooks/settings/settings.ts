@@ -21,6 +21,10 @@ export interface WebhooksSettings {
   /** Messages per second. */
   readonly rateLimit?: number;
   readonly standardWebhooks: boolean;
+  /** Messages in a JSON array at most. Absent: each message is sent alone. */
+  readonly batchMessages?: number;
+  /** How long the first message of an array waits for others. */
+  readonly batchAgeMs?: number;
   /** The file on the collector's machine from which `caPem` was read. */
   readonly caFile?: string;
   /** Additional certificate authorities, as they were when the settings were saved; the file is not opened again. */

@@ -1,0 +1,138 @@
+import { hash } from "node:crypto";
+import type { Clock } from "@sluice/resilience";
+import { Batches, type Item } from "../batches/batches.js";
+import type {
+  BatchControl,
+  Destination,
+  Flow,
+  OutgoingMessage,
+  Round,
+  RoundOutcome,
+} from "../destination.js";
+import type { UrlResult } from "./conclude-round.js";
+import { requestBody } from "./request/request-body.js";
+import type { WebhooksSettings } from "./settings/settings.js";
+import { sharedRound } from "./shared-round.js";
+import type { Target } from "./webhook-target.js";
+import type { WebhookUrls } from "./webhook-urls.js";
+
+type Policy = Pick<
+  WebhooksSettings,
+  "payload" | "success" | "order" | "rateLimit" | "batchMessages" | "batchAgeMs"
+>;
+
+/** How long a message waits for others, unless the settings say. */
+export const BATCH_AGE_MS = 1_000;
+/** The longest body with several messages, in bytes: what `@sluice/webhooks` reads. */
+const MOST_BYTES = 1_048_576;
+/** Of an array that was too large. Its halves are below this, and a later one is cut before it is sent. */
+const SMALLER = 0.75;
+/** One message of several may be the cause of these: sent in halves, only messages that are refused alone fail. */
+const REFUSED_DATA: ReadonlySet<string> = new Set(["http_400", "http_413", "http_422"]);
+const TOO_LARGE = "http_413";
+
+/** Posts messages in JSON arrays, one array at a time. */
+export class WebhookBatches implements Destination {
+  readonly flow: Flow;
+  readonly #urls: WebhookUrls;
+  readonly #policy: Policy;
+  readonly #batches: Batches;
+  /** Falls when a receiver says that an array is too large. */
+  #mostBytes = MOST_BYTES;
+
+  constructor(urls: WebhookUrls, policy: Policy, clock: Clock) {
+    const { order, rateLimit, batchMessages: maxMessages = 1, batchAgeMs: maxAgeMs = BATCH_AGE_MS } = policy;
+    // While one array is sent, the next one is gathered.
+    const concurrency = 2 * maxMessages;
+    this.flow = { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) };
+    this.#urls = urls;
+    this.#policy = policy;
+    this.#batches = new Batches({
+      clock,
+      maxMessages,
+      maxAgeMs,
+      // The id follows from the messages, so another array has another id, whatever is gathered after a crash.
+      waitsForStore: false,
+      send: ({ items }) => this.#send(items),
+    });
+  }
+
+  get batches(): BatchControl {
+    return this.#batches;
+  }
+
+  deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
+    return this.#batches.deliver(message, round);
+  }
+
+  close(): Promise<void> {
+    this.#batches.close();
+    return this.#urls.close();
+  }
+
+  /** After an attempt, messages may have to go to different URLs. Those that go to the same ones share an array. */
+  async #send(items: readonly Item[]): Promise<readonly RoundOutcome[]> {
+    const outcomes = new Map<Item, RoundOutcome>();
+    const groups = Map.groupBy(items, ({ round }) =>
+      this.#urls
+        .openFor(round)
+        .map(({ url }) => url)
+        .join(" "),
+    );
+    for (const members of groups.values()) {
+      const [first] = members;
+      const open = first === undefined ? [] : this.#urls.openFor(first.round);
+      const results = open.length === 0 ? members.map(() => []) : await this.#post(members, open);
+      members.forEach((item, index) => {
+        outcomes.set(item, this.#urls.conclude(results[index] ?? [], item.round));
+      });
+    }
+    return items.map((item) => outcomes.get(item) ?? { kind: "aborted" });
+  }
+
+  /** Posts messages to URLs. Resolves with the results of each message. */
+  async #post(items: readonly Item[], open: readonly Target[]): Promise<readonly (readonly UrlResult[])[]> {
+    const bodies = items.map(({ message }) => requestBody(message, this.#policy));
+    const body = Buffer.from(`[${bodies.join(",")}]`);
+    if (items.length > 1 && body.byteLength > this.#mostBytes) return this.#postHalves(items, open);
+    const round = sharedRound(items.map((item) => item.round));
+    const results = await this.#urls.post(open, { id: arrayId(items), body, round });
+    const isDelivered =
+      this.#policy.success === "any" && results.some(({ verdict }) => verdict.kind === "accepted");
+    const refusing = new Set(results.filter(isAboutData).map(({ url }) => url));
+    if (items.length === 1 || isDelivered || refusing.size === 0) return items.map(() => results);
+    if (results.some((result) => codeOf(result) === TOO_LARGE)) this.#mostBytes = SMALLER * body.byteLength;
+    for (const item of items) item.round.repeat();
+    const halves = await this.#postHalves(
+      items,
+      open.filter(({ url }) => refusing.has(url)),
+    );
+    const kept = results.filter(({ url }) => !refusing.has(url));
+    return halves.map((again) => [...kept, ...again]);
+  }
+
+  async #postHalves(
+    items: readonly Item[],
+    open: readonly Target[],
+  ): Promise<readonly (readonly UrlResult[])[]> {
+    const half = Math.ceil(items.length / 2);
+    return [
+      ...(await this.#post(items.slice(0, half), open)),
+      ...(await this.#post(items.slice(half), open)),
+    ];
+  }
+}
+
+/** The same for the same messages, however often they are sent together. */
+function arrayId(items: readonly Item[]): string {
+  const ids = items.map(({ message }) => message.messageId);
+  return `batch_${hash("sha256", JSON.stringify(ids)).slice(0, 32)}`;
+}
+
+function isAboutData(result: UrlResult): boolean {
+  return REFUSED_DATA.has(codeOf(result) ?? "");
+}
+
+function codeOf({ verdict }: UrlResult): string | undefined {
+  return "error" in verdict ? verdict.error.code : undefined;
+}
