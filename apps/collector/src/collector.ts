@@ -25,6 +25,7 @@ import { listGroups } from "./admin/deliveries/list-groups.js";
 import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { operationEndpoints } from "./admin/operations/operation-endpoints.js";
 import { adminRoutes } from "./admin/routes.js";
+import { transformationEndpoints } from "./admin/transformations/transformation-endpoints.js";
 import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
@@ -33,7 +34,6 @@ import { deliveryThreads } from "./delivery/workers/threads.js";
 import { BUILT_IN_TYPES, type Catalog, type CatalogDeps, createCatalog } from "./destinations/catalog.js";
 import { loadPackages } from "./destinations/defined/load-packages.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
-import type { DestinationDocument } from "./documents/documents.js";
 import { newId } from "./documents/new-id.js";
 import { openSuppressions, type Suppressions } from "./documents/suppressions.js";
 import { type EventCatalog, startEventCatalog } from "./events/event-catalog.js";
@@ -335,7 +335,7 @@ function limitsView(
   };
 }
 
-/** The key that seals the secrets of destinations, and keys the digests of user ids. */
+/** The key that seals the secrets of destinations and transformations, and keys the digests of user ids. */
 async function openKey(
   { secretKey, dataDirectory, logger }: CollectorOptions,
   store: Store,
@@ -343,15 +343,20 @@ async function openKey(
   const { key, orphaned } = await openSecretKey({
     fromEnvironment: secretKey,
     file: join(dataDirectory, "secret.key"),
-    sealedFor: async () =>
-      (await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination))
+    async sealedFor() {
+      const kinds = [DOCUMENT_KINDS.destination, DOCUMENT_KINDS.transformation];
+      const all = await Promise.all(kinds.map((kind) => store.config.list(kind)));
+      return all
+        .flat()
         .filter(({ value }) => hasSealed(value))
-        .map(({ id }) => id),
+        .map(({ id }) => id);
+    },
   });
   if (orphaned.length > 0)
-    logger.error("the secret key file was missing: enter the secrets of these destinations again", {
-      destinations: orphaned,
-    });
+    logger.error(
+      "the secret key file was missing: enter the secrets of these destinations and transformations again",
+      { ids: orphaned },
+    );
   return key;
 }
 
@@ -578,6 +583,7 @@ function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
         ...deletionEndpoints(deletions, suppressions),
         ...operationEndpoints(parts.operations),
         listGroups(parts),
+        ...transformationEndpoints(parts),
         backupEndpoint(parts.backups),
         ...clusterEndpoints(options.cluster?.control),
       ],

@@ -24,6 +24,10 @@ import type {
   SourcePatch,
   SourcePlanInput,
   TokenAccess,
+  TransformationDryRun,
+  TransformationInput,
+  TransformationPatch,
+  TransformationTest,
 } from "@sluice/control-api";
 import type { Condition } from "@sluice/protocol";
 import { AdminUnreachable } from "./admin-error.js";
@@ -92,6 +96,22 @@ export function adminClient(options: AdminClientOptions) {
       status: (id: string) => call("GET /destinations/:id/status", { params: { id } }),
       /** What it received recently. Default: `1h`. */
       rates: (id: string, span?: RateSpan) => counters<DestinationRatesView>(`destination:${id}`, span),
+    },
+    transformations: {
+      list: (page: PageOptions = {}) => call("GET /transformations", { query: page }),
+      get: (id: string) => call("GET /transformations/:id", { params: { id } }),
+      create: (body: TransformationInput) => call("POST /transformations", { body }),
+      patch: (id: string, body: TransformationPatch) =>
+        call("PATCH /transformations/:id", { params: { id }, body }),
+      delete: (id: string) => call("DELETE /transformations/:id", { params: { id } }),
+      versions: (id: string, page: PageOptions = {}) =>
+        call("GET /transformations/:id/versions", { params: { id }, query: page }),
+      /** Runs code on messages; nothing is stored or sent. */
+      test: (body: TransformationTest, signal?: AbortSignal) =>
+        call("POST /transformations/test", { body, signal }),
+      /** Runs code on the newest stored messages, and counts. */
+      dryRun: (body: TransformationDryRun, signal?: AbortSignal) =>
+        call("POST /transformations/dry-run", { body, signal }),
     },
     messages: {
       list: (search: MessageSearch = {}) => call("GET /messages", { query: search }),

@@ -11,12 +11,14 @@ import { destinationEndpoints } from "./resources/destinations.js";
 import { liveEndpoints, messageEndpoints } from "./resources/messages.js";
 import { operationEndpoints } from "./resources/operations.js";
 import { sourceEndpoints } from "./resources/sources.js";
+import { transformationEndpoints } from "./resources/transformations.js";
 import type { Shape } from "./shape.js";
 
 /** Every endpoint of the control API, in the order of its documentation. */
 export const ENDPOINTS = {
   ...sourceEndpoints,
   ...destinationEndpoints,
+  ...transformationEndpoints,
   ...messageEndpoints,
   ...deliveryEndpoints,
   ...operationEndpoints,

@@ -130,4 +130,16 @@ export type {
   UsageView,
   WriteKeyView,
 } from "./resources/sources.js";
+export type {
+  TransformationDryRun,
+  TransformationDryRunView,
+  TransformationInput,
+  TransformationLanguage,
+  TransformationPatch,
+  TransformationResult,
+  TransformationTest,
+  TransformationTestView,
+  TransformationVersionView,
+  TransformationView,
+} from "./resources/transformations.js";
 export type { Shape } from "./shape.js";

@@ -53,19 +53,19 @@ export interface SecretKeyOptions {
   readonly fromEnvironment?: string | undefined;
   /** File that holds the key if the environment does not set one. Created on first use, readable by its owner only. */
   readonly file: string;
-  /** Returns the destinations whose secrets are sealed with the key. Called only if the file has no usable key. */
+  /** Returns the ids of everything whose secrets are sealed with the key. Called only if the file has no usable key. */
   readonly sealedFor: () => Promise<readonly string[]>;
 }
 
 export interface SecretKey {
   readonly key: Uint8Array;
-  /** Destinations whose secrets are lost, because the file was missing and a new key was created. */
+  /** The ids of everything whose secrets are lost, because the file was missing and a new key was created. */
   readonly orphaned: readonly string[];
 }
 
 /**
  * Reads or creates the key that seals secrets. If the file is damaged (empty or truncated) and no secret is sealed with
- * it yet, a new file replaces it. If secrets are sealed with it, rejects with the names of their destinations.
+ * it yet, a new file replaces it. If secrets are sealed with it, rejects with their ids.
  */
 export async function openSecretKey({
   fromEnvironment,
@@ -81,17 +81,17 @@ export async function openSecretKey({
   }
   const kept = await readKey(file);
   if (kept.kind === "usable") return { key: kept.key, orphaned: [] };
-  const destinations = await sealedFor();
+  const sealed = await sealedFor();
   if (kept.kind === "damaged") {
-    if (destinations.length > 0) throw damagedKey(file, kept.reason, destinations);
+    if (sealed.length > 0) throw damagedKey(file, kept.reason, sealed);
     await rm(file);
   }
-  return { key: await makeKey(file), orphaned: destinations };
+  return { key: await makeKey(file), orphaned: sealed };
 }
 
-function damagedKey(file: string, reason: string, destinations: readonly string[]): Error {
+function damagedKey(file: string, reason: string, ids: readonly string[]): Error {
   return new Error(
-    `The secret key file ${file} is damaged: ${reason}. It is needed to decrypt the secrets of ${destinations.join(", ")}. Restore the file from a backup, or set SLUICE_SECRET_KEY to the key. If you have no copy, delete the file, start the collector, and enter the secrets of these destinations again`,
+    `The secret key file ${file} is damaged: ${reason}. It is needed to decrypt the secrets of ${ids.join(", ")}. Restore the file from a backup, or set SLUICE_SECRET_KEY to the key. If you have no copy, delete the file, start the collector, and enter these secrets again`,
   );
 }
 

@@ -20,6 +20,8 @@ export interface SourceDocument {
   /** Which ids its messages may join. Default: depends on `kind`. */
   readonly identity?: IdentityPolicy;
   readonly region?: Region;
+  /** Its messages pass it on their way to each destination. */
+  readonly transformationId?: string;
 }
 
 /** Kind `source_plan`; its id is the source's. */
@@ -62,10 +64,40 @@ export interface DestinationDocument {
   readonly retryForMs?: number;
   /** How long it may fail before that is an incident, in milliseconds. Default: 900_000 (15 min). */
   readonly notifyAfterMs?: number;
+  /** Its messages pass it after the filters. */
+  readonly transformationId?: string;
   /** Settings as returned by the type's `parseSettings`, with secrets sealed. */
   readonly settings: unknown;
-  /** When settings or filters were last changed. Absent: not since it was created. */
+  /** When settings, filters or transformation were last changed. Absent: not since it was created. */
   readonly settingsChangedAt?: string;
+}
+
+/** Kind `transformation`; its id is `tr_…`. */
+export interface TransformationDocument {
+  readonly name: string;
+  readonly createdAt: string;
+  readonly changedAt: string;
+  /** The version in force, from 1. */
+  readonly current: number;
+  readonly newest: number;
+  /** Sealed values, by name. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Grows when a secret changes, so that what was opened with the old ones is not used. */
+  readonly secretsRevision: number;
+}
+
+/** Kind `transformation_version`; its id is `versionId` of both. Never changed. */
+export interface TransformationVersionDocument {
+  readonly code: string;
+  readonly language: "typescript" | "javascript";
+  readonly createdAt: string;
+  /** The name of the token that saved it. */
+  readonly createdBy?: string;
+}
+
+/** The id of a version's document: `tr_4kZ@3`. */
+export function versionId(transformationId: string, version: number): string {
+  return `${transformationId}@${version}`;
 }
 
 /**

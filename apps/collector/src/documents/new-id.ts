@@ -19,7 +19,7 @@ const ID_LENGTH = 16;
 
 /** Returns an id such as `src_4kZ…`: the prefix and 16 random characters. */
 export function newId(
-  prefix: "src" | "dst" | "tok" | "rpl" | "op" | "aud" | "msg" | "ctr" | "del" | "ntf" | "org",
+  prefix: "src" | "dst" | "tok" | "rpl" | "op" | "aud" | "msg" | "ctr" | "del" | "ntf" | "org" | "tr",
 ): string {
   return `${prefix}_${randomText(ID_LENGTH)}`;
 }

@@ -6,8 +6,10 @@ import { listGroups } from "../../src/admin/deliveries/list-groups.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { operationEndpoints } from "../../src/admin/operations/operation-endpoints.js";
 import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
+import { transformationEndpoints } from "../../src/admin/transformations/transformation-endpoints.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
+import { secretBox } from "../../src/destinations/secret-box.js";
 import { newId } from "../../src/documents/new-id.js";
 import { collectorErrorOf } from "../../src/errors.js";
 import { SourceEvents } from "../../src/events/source-events.js";
@@ -48,6 +50,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
   const tokens = await openTokens({ config: store.config, clock });
   const { token } = await tokens.create("test", "full");
   const live = liveEvents();
+  const secrets = secretBox(Buffer.alloc(32, 7));
   const destination = scriptedDestination();
   const catalog = catalogOf([destination.type]);
   const delivery = await startDelivery({
@@ -89,6 +92,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     endpoints: [
       ...operationEndpoints(operations),
       listGroups({ store, clock }),
+      ...transformationEndpoints({ secrets }),
       ...(overrides.endpoints ?? []),
     ],
   };
@@ -153,6 +157,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     clock,
     store,
     catalog,
+    secrets,
     delivery,
     tokens,
     token,
@@ -195,9 +200,12 @@ export type ControlApi = Awaited<ReturnType<typeof controlApi>>;
 
 function holdAgainstSchema(method: string, path: string, status: number, body: unknown): void {
   const nothing = {} as never;
-  const endpoint = [...ENDPOINTS, ...operationEndpoints(nothing), listGroups(nothing)].find(
-    (listed) => listed.method === method && `${API_PREFIX}${listed.path}` === path,
-  );
+  const endpoint = [
+    ...ENDPOINTS,
+    ...operationEndpoints(nothing),
+    listGroups(nothing),
+    ...transformationEndpoints(nothing),
+  ].find((listed) => listed.method === method && `${API_PREFIX}${listed.path}` === path);
   if (endpoint?.answer.schema === undefined || status !== endpoint.answer.status) return;
   const check = TypeCompiler.Compile(endpoint.answer.schema);
   const [error] = check.Errors(body);

@@ -8,8 +8,11 @@ import { listGroups } from "../../src/admin/deliveries/list-groups.js";
 import { ENDPOINTS } from "../../src/admin/endpoints.js";
 import { openApiDocument } from "../../src/admin/openapi/openapi.js";
 import { operationEndpoints } from "../../src/admin/operations/operation-endpoints.js";
+import { transformationEndpoints } from "../../src/admin/transformations/transformation-endpoints.js";
 import { openCollector, openReceiver } from "../audiences/collector-world.js";
 import { controlApi } from "./control-api.js";
+
+const SAME = "export default function transform(message) {\n  return message;\n}\n";
 
 describe("the OpenAPI document", () => {
   it("lists every endpoint once, with the names of its path's parameters", async () => {
@@ -20,7 +23,12 @@ describe("the OpenAPI document", () => {
       .flatMap((methods) => Object.values(methods))
       .map((operation) => operation.operationId);
     const nothing = {} as never;
-    const served = [...ENDPOINTS, ...operationEndpoints(nothing), listGroups(nothing)];
+    const served = [
+      ...ENDPOINTS,
+      ...operationEndpoints(nothing),
+      listGroups(nothing),
+      ...transformationEndpoints(nothing),
+    ];
     expect(operations.sort()).toEqual(served.map((endpoint) => endpoint.name).sort());
     expect(new Set(operations).size).toBe(operations.length);
     const { parameters } = body.paths["/sources/{id}/write-keys/{key}"].delete;
@@ -50,6 +58,7 @@ describe("the whole document, of everything that a collector serves", () => {
     ...deletionEndpoints(nothing, nothing),
     ...operationEndpoints(nothing),
     listGroups(nothing),
+    ...transformationEndpoints(nothing),
   ];
 
   it("is valid OpenAPI 3.1", async () => {
@@ -121,6 +130,8 @@ describe("the whole document, of everything that a collector serves", () => {
         ["POST", `/sources/${source.id}/write-keys`, key],
         ["GET", "/sources/none", "/sources/{id}"],
         ["POST", "/sources", "/sources", { name: "" }],
+        ["POST", "/transformations", "/transformations", { name: "Same", code: SAME, secrets: { KEY: "k" } }],
+        ["GET", "/transformations", "/transformations"],
         ["GET", "/catalog", "/catalog"],
         ["GET", "/destinations", "/destinations"],
         ["GET", `/destinations/${destination.id}/status`, "/destinations/{id}/status"],

@@ -55,15 +55,16 @@ export function noteText(isList: boolean, { notes = [] }: CommandSpec, answer: o
     .join("");
 }
 
-const REFERENCE = /^(source|destination)(Ids?)$/;
+const REFERENCE = /^(source|destination|transformation)(Ids?)$/;
 
 /** The answer with `destination: "Warehouse"` instead of `destinationId: "dst_1"`, and the same for sources. */
 async function withNames(answer: object, client: AdminClient): Promise<object> {
   const kinds = new Set(referencesIn(answer));
   const names = new Map<string, string>();
   for (const kind of kinds) {
+    const { list: page } = client[`${kind}s` as "sources" | "destinations" | "transformations"];
     const list = (cursor: string | undefined): Promise<ListAnswer<{ id: string; name: string }>> =>
-      kind === "source" ? client.sources.list({ cursor }) : client.destinations.list({ cursor });
+      page({ cursor });
     for await (const { id, name } of allPages(list)) names.set(id, name);
   }
   return kinds.size === 0 ? answer : (renamed(answer, names) as object);

@@ -146,11 +146,13 @@ export async function readField(field: Field, given: unknown, client: AdminClien
 
 async function readOne(field: Field, text: string, client: AdminClient, io: Io): Promise<unknown> {
   const { flag, schema, path } = field;
-  const collection = /^(source|destination)Ids?$/.exec(path.at(-1) ?? "")?.[1];
+  const collection = /^(source|destination|transformation)Ids?$/.exec(path.at(-1) ?? "")?.[1];
   if (collection === "source" && text === INCIDENT_SOURCE_ID) return text;
   if (collection === "source") return (await findByName("source", text, client.sources.list)).id;
   if (collection === "destination")
     return (await findByName("destination", text, client.destinations.list)).id;
+  if (collection === "transformation")
+    return (await findByName("transformation", text, client.transformations.list)).id;
   if (isDuration(field)) return readDuration(`--${flag}`, text);
   if (isJson(field)) return readJson(flag, text, io);
   if (schema.type !== "integer" && schema.type !== "number") return text;

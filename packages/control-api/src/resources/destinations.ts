@@ -85,6 +85,10 @@ const NotifyAfterMs = Type.Integer({
     "How long it may fail before that is an incident, 1 minute to 7 days. Default: 900000 (15 min)",
 });
 
+const TransformationId = Type.String({
+  description: "The transformation that its messages pass after the filters",
+});
+
 const RetryForMs = Type.Integer({ minimum: RETRY_WINDOW.minMs, maximum: RETRY_WINDOW.maxMs });
 
 export const RetryScheduleView = Type.Object(
@@ -117,6 +121,7 @@ export const DestinationView = Type.Object({
   }),
   retrySchedule: RetryScheduleView,
   notifyAfterMs: Type.Integer({ description: "How long it may fail before that is an incident" }),
+  transformationId: Type.Optional(TransformationId),
   version: Type.Integer(),
 });
 export type DestinationView = Shape<typeof DestinationView>;
@@ -139,6 +144,7 @@ export const DestinationInput = closed({
     ),
   ),
   notifyAfterMs: Type.Optional(NotifyAfterMs),
+  transformationId: Type.Optional(TransformationId),
 });
 export type DestinationInput = Shape<typeof DestinationInput>;
 
@@ -161,6 +167,7 @@ export const DestinationPatch = closed({
     ),
   ),
   notifyAfterMs: Type.Optional(NotifyAfterMs),
+  transformationId: Type.Optional(Type.Union([TransformationId, Type.Null()], { description: "null: none" })),
   version: Type.Optional(Type.Integer()),
 });
 export type DestinationPatch = Shape<typeof DestinationPatch>;
@@ -219,7 +226,8 @@ export const destinationEndpoints = {
   },
   "PATCH /destinations/:id": {
     name: "destinations.patch",
-    summary: "Enable, disable or rename a destination, connect it to sources, change its settings or filters",
+    summary:
+      "Enable, disable or rename a destination, connect it to sources, change its settings, filters or transformation",
     access: "write",
     body: DestinationPatch,
     answer: { status: 200, description: "The changed destination", schema: DestinationView },
@@ -227,7 +235,15 @@ export const destinationEndpoints = {
     commands: [
       {
         name: "destinations update",
-        fields: ["name", "sourceIds", "settings", "filters", "retryForMs", "notifyAfterMs"],
+        fields: [
+          "name",
+          "sourceIds",
+          "settings",
+          "filters",
+          "retryForMs",
+          "notifyAfterMs",
+          "transformationId",
+        ],
         example: "Warehouse --webhook https://example.com/hook2",
       },
       {

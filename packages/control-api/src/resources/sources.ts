@@ -12,6 +12,10 @@ const BlockedEvents = Type.Array(Type.String({ minLength: 1, maxLength: 1_000 })
 });
 const RateLimit = Type.Number({ exclusiveMinimum: 0, description: "Messages accepted per second" });
 
+const TransformationId = Type.String({
+  description: "The transformation that its messages pass on their way to each destination",
+});
+
 export const SourceKindView = oneOf(["web", "mobile", "server"]);
 export type SourceKindView = Shape<typeof SourceKindView>;
 
@@ -42,6 +46,7 @@ export const SourceView = Type.Object({
   rateLimit: Type.Optional(RateLimit),
   identity: SourceIdentityView,
   region: Type.Optional(Region),
+  transformationId: Type.Optional(TransformationId),
   version: Type.Integer({ description: "Grows by one with each change; `If-Match` compares it" }),
 });
 export type SourceView = Shape<typeof SourceView>;
@@ -52,6 +57,7 @@ export const SourceInput = closed({
   blockedEvents: Type.Optional(BlockedEvents),
   rateLimit: Type.Optional(RateLimit),
   identity: Type.Optional(SourceIdentityView),
+  transformationId: Type.Optional(TransformationId),
 });
 export type SourceInput = Shape<typeof SourceInput>;
 
@@ -62,6 +68,7 @@ export const SourcePatch = closed({
   identity: Type.Optional(
     Type.Union([SourceIdentityView, Type.Null()], { description: "null: the kind's default" }),
   ),
+  transformationId: Type.Optional(Type.Union([TransformationId, Type.Null()], { description: "null: none" })),
   version: Type.Optional(Type.Integer()),
 });
 export type SourcePatch = Shape<typeof SourcePatch>;
@@ -207,7 +214,8 @@ export const sourceEndpoints = {
   },
   "PATCH /sources/:id": {
     name: "sources.patch",
-    summary: "Rename a source, block track events by name, limit its rate, or choose which ids it may join",
+    summary:
+      "Rename a source, block track events by name, limit its rate, choose which ids it may join, or attach a transformation",
     access: "write",
     body: SourcePatch,
     answer: { status: 200, description: "The changed source", schema: SourceView },

@@ -10,4 +10,6 @@ export const DOCUMENT_KINDS = {
   sourcePlan: "source_plan",
   eventCatalog: "event_catalog",
   incident: "incident",
+  transformation: "transformation",
+  transformationVersion: "transformation_version",
 } as const;

@@ -7,6 +7,7 @@ const NAMED_KINDS = [
   DOCUMENT_KINDS.destination,
   AUDIENCE,
   COMPUTED_TRAIT,
+  DOCUMENT_KINDS.transformation,
   DOCUMENT_KINDS.token,
 ];
 

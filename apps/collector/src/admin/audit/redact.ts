@@ -9,10 +9,17 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
       if (inner === null) return [name, inner];
+      if (name === "secrets" && typeof inner === "object") return [name, hiddenValues(inner)];
       if (SECRET_NAMES.test(name)) return [name, HIDDEN];
-      if (name === "headers" && typeof inner === "object")
-        return [name, Object.fromEntries(Object.keys(inner).map((header) => [header, HIDDEN]))];
+      if (name === "headers" && typeof inner === "object") return [name, hiddenValues(inner)];
       return [name, redact(inner)];
     }),
+  );
+}
+
+/** The names of values, and which of them were removed. */
+function hiddenValues(values: object): object {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, value === null ? null : HIDDEN]),
   );
 }

@@ -29,6 +29,7 @@ export function destinationView(
     retryForMs,
     retrySchedule: retryScheduleView(retryForMs),
     notifyAfterMs,
+    ...(value.transformationId === undefined ? {} : { transformationId: value.transformationId }),
     version,
   };
 }

@@ -34,6 +34,8 @@ export interface EndpointAnswer<Body extends object = object> {
   readonly isUnchanged?: true;
   /** The answer to a repeated `Idempotency-Key`, if the body names users and must not be stored. Default: the body. */
   readonly kept?: object;
+  /** What the audit log says of the change. Default: the request's body. */
+  readonly change?: object;
   /** The changed resource, for the audit log. Default: the `:id` of the path, else the `id` of the answer. */
   readonly target?: string;
 }

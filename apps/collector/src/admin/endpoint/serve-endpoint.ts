@@ -115,18 +115,18 @@ async function runAudited(
   const { config } = context.store;
   // Afterwards it may be deleted, or have another name.
   const before = endpoint.access === "write" ? await nameOf(config, params.id) : undefined;
-  const record = async (target: string | undefined): Promise<void> =>
+  const record = async (target: string | undefined, change = body): Promise<void> =>
     audit.add({
       token,
       action: endpoint.name,
       target,
       targetName: before ?? (await nameOf(config, target)),
-      ...(endpoint.isBodyPersonal ? {} : { change: body }),
+      ...(endpoint.isBodyPersonal ? {} : { change }),
     });
   try {
     const answer = await endpoint.handle(checked, context);
     if (endpoint.access === "write" && !answer.isUnchanged)
-      await record(answer.target ?? params.id ?? idOf(answer.body));
+      await record(answer.target ?? params.id ?? idOf(answer.body), answer.change);
     return answer;
   } catch (error) {
     // The change is stored although it is not in force yet.

@@ -5,6 +5,7 @@ import {
   type ConnectionDeps,
   changeDestination,
   connectedSources,
+  unknownTransformation,
 } from "../../delivery/control/connections.js";
 import type { DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import { newId, newWriteKey } from "../../documents/new-id.js";
@@ -24,6 +25,7 @@ export async function createSource(
   nowMs: number,
 ): Promise<Source> {
   const createdAt = formatTime(nowMs);
+  await checkTransformation(config, input.transformationId);
   const source: SourceDocument = withoutUndefined({
     name: input.name,
     kind: input.kind ?? "server",
@@ -32,16 +34,27 @@ export async function createSource(
     blockedEvents: input.blockedEvents ?? [],
     rateLimit: input.rateLimit,
     identity: input.identity,
+    transformationId: input.transformationId,
     region,
   });
   return config.put(DOCUMENT_KINDS.source, newId("src"), source, 0);
 }
 
-export function patchSource(config: ConfigStore, source: Source, patch: SourcePatch): Promise<Source> {
-  const { name, blockedEvents, rateLimit, identity } = { ...source.value, ...patch };
-  const changed = { name, blockedEvents, rateLimit: rateLimit ?? undefined, identity: identity ?? undefined };
-  const { rateLimit: _limit, identity: _identity, ...rest } = source.value;
-  return store(config, source, { ...rest, ...withoutUndefined(changed) });
+export async function patchSource(config: ConfigStore, source: Source, patch: SourcePatch): Promise<Source> {
+  await checkTransformation(config, patch.transformationId ?? undefined);
+  const { rateLimit, identity, transformationId, ...rest } = source.value;
+  const { version: _, ...given } = patch;
+  const changed = Object.entries({ rateLimit, identity, transformationId, ...given });
+  const kept = Object.fromEntries(changed.filter(([, value]) => value !== null && value !== undefined));
+  return store(config, source, { ...rest, ...kept });
+}
+
+async function checkTransformation(config: ConfigStore, id: string | undefined): Promise<void> {
+  const [issue] = await unknownTransformation(config, id);
+  if (issue !== undefined)
+    throw new CollectorError("invalid_request", `${issue.path}: ${issue.message}`, {
+      details: { issues: [issue] },
+    });
 }
 
 export async function addWriteKey(

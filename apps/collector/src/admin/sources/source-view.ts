@@ -25,6 +25,7 @@ export function sourceView(
     rateLimit: value.rateLimit,
     identity: identityPolicyOf(value),
     region: region && value.region,
+    transformationId: value.transformationId,
     version,
   });
 }

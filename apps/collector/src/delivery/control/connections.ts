@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Offset, Store, Versioned } from "@sluice/event-log";
+import type { ConfigStore, Offset, Store, Versioned } from "@sluice/event-log";
 import { BEFORE_FIRST, DOCUMENT_KINDS, VersionConflict } from "@sluice/event-log";
 import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
@@ -38,6 +38,7 @@ export interface NewDestination {
   readonly retryForMs?: number;
   /** How long it may fail before that is an incident, in milliseconds. Default: 900_000 (15 min). */
   readonly notifyAfterMs?: number;
+  readonly transformationId?: string;
 }
 
 export interface DestinationChange {
@@ -53,6 +54,8 @@ export interface DestinationChange {
   /** Also applies to messages that are being retried. */
   readonly retryForMs?: number;
   readonly notifyAfterMs?: number;
+  /** null detaches it. */
+  readonly transformationId?: string | null;
   /** Change only if this is the current version. */
   readonly version?: number;
 }
@@ -76,6 +79,7 @@ export async function createDestination(deps: ConnectionDeps, input: NewDestinat
   }
   const sourceIds = [...new Set(input.sourceIds ?? [])];
   const issues = await unknownSources(store, sourceIds);
+  issues.push(...(await unknownTransformation(store.config, input.transformationId)));
   const settings = await type.parseSettings(input.settings ?? {}, undefined);
   if (!settings.ok) issues.push(...settings.issues);
   const filters = parseFilters(input.filters ?? []);
@@ -97,6 +101,7 @@ export async function createDestination(deps: ConnectionDeps, input: NewDestinat
       filters: filters.rules,
       settings: settings.settings,
       ...periodsOf(input),
+      ...(input.transformationId === undefined ? {} : { transformationId: input.transformationId }),
     },
     0,
   );
@@ -177,11 +182,18 @@ async function applyChange(
     applyFilters(change.filters),
     await applySources(store, before, change.sourceIds, head),
     applyEnabled(before, change, head),
+    { issues: await unknownTransformation(store.config, change.transformationId ?? undefined) },
   ];
   const issues = parts.flatMap((part) => part.issues ?? []);
   if (issues.length > 0) return { issues };
   const fields: readonly (Partial<DestinationDocument> | undefined)[] = parts.map((part) => part.fields);
-  const after: DestinationDocument = Object.assign({}, before, { name, ...periodsOf(change) }, ...fields);
+  const { transformationId: attached, ...others } = before;
+  const transformationId = change.transformationId === undefined ? attached : change.transformationId;
+  const after: DestinationDocument = Object.assign(
+    { ...others, ...(typeof transformationId === "string" ? { transformationId } : {}) },
+    { name, ...periodsOf(change) },
+    ...fields,
+  );
   return areSettingsEqual(before, after)
     ? after
     : { ...after, settingsChangedAt: new Date(clock.now()).toISOString() };
@@ -189,7 +201,12 @@ async function applyChange(
 
 /** Whether both send the same requests for a message. */
 function areSettingsEqual(one: DestinationDocument, other: DestinationDocument): boolean {
-  return isDeepStrictEqual([one.settings, one.filters], [other.settings, other.filters]);
+  const parts = ({ settings, filters, transformationId }: DestinationDocument) => [
+    settings,
+    filters,
+    transformationId,
+  ];
+  return isDeepStrictEqual(parts(one), parts(other));
 }
 
 /** The periods that were given. */
@@ -308,6 +325,16 @@ async function unknownSources(store: Store, sourceIds: readonly string[]): Promi
     }
   }
   return issues;
+}
+
+/** What is wrong with a reference to a transformation. */
+export async function unknownTransformation(
+  config: Pick<ConfigStore, "get">,
+  id: string | undefined,
+): Promise<SettingsIssue[]> {
+  if (id === undefined || (await config.get(DOCUMENT_KINDS.transformation, id)) !== undefined) return [];
+  const message = `There is no transformation ${id}`;
+  return [{ path: "transformationId", code: "unknown_transformation", message }];
 }
 
 function invalid(...issues: SettingsIssue[]): ChangeResult {
