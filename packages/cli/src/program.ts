@@ -42,6 +42,7 @@ export const COMMANDS: readonly CommandMaker[] = [
   group("events"),
   typesCommand,
   group("destinations"),
+  group("transformations"),
   group("audiences"),
   group("traits"),
   group("profiles"),

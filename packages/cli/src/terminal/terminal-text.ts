@@ -11,6 +11,13 @@ export function terminalText(text: string): string {
   return text.replace(UNSAFE, shown);
 }
 
+/** Escapes several lines of text, such as code. Line feeds and tabs stay. */
+export function terminalLines(text: string): string {
+  return text.replace(UNSAFE, (character, offset, whole) =>
+    character === "\n" || character === "\t" ? character : shown(character, offset, whole),
+  );
+}
+
 /** Formats a value as JSON that is safe to print and parses to the same value. `indent` 0 gives one line. */
 export function terminalJson(value: unknown, indent = 0): string {
   const json = JSON.stringify(value, null, indent) ?? "null";

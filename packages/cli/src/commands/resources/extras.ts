@@ -4,15 +4,18 @@ import type {
   DestinationView,
   EventView,
   TestSendView,
+  TransformationView,
   WhyView,
 } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
 import { collect } from "../../connection/collect.js";
 import { readHealth } from "../../connection/destination-health.js";
+import { recordText } from "../../endpoints/answer-text.js";
 import type { Extra } from "../../endpoints/endpoint-command.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
-import { terminalText } from "../../terminal/terminal-text.js";
+import { terminalLines, terminalText } from "../../terminal/terminal-text.js";
+import { createExtra, updateExtra } from "../transformations/read-code.js";
 import { readSettings, withSettings } from "./destination-settings.js";
 import { readSet, typeText } from "./destination-types.js";
 import { explanationLines } from "./explanation-lines.js";
@@ -79,6 +82,16 @@ export const EXTRAS: { readonly [command: string]: Extra } = {
       const { state, reason } = answer as TestSendView;
       if (state !== "delivered")
         throw new CommandFailure("partly", `The test message was not delivered: ${reason}`);
+    },
+  },
+  "transformations create": createExtra,
+  "transformations update": updateExtra,
+  "transformations get": {
+    options: (command) => void command.option("--code", "print nothing but the code"),
+    text(answer, { options, io }) {
+      const { code, ...rest } = answer as TransformationView;
+      const lines = terminalLines(code.endsWith("\n") ? code : `${code}\n`);
+      return options.code === true ? lines : `${recordText(rest, io)}\n${lines}`;
     },
   },
   "audiences why": {

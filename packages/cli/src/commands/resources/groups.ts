@@ -66,6 +66,16 @@ const GROUPS = {
     ],
     others: [enableCommand],
   },
+  transformations: {
+    summary: "manage and try code that changes messages on their way to destinations",
+    examples: [
+      [
+        "Save it, with a secret from the environment variable HASH_KEY",
+        'sluice transformations create "Hash e-mail" --file hash-email.ts --secret HASH_KEY',
+      ],
+      ["Attach it", 'sluice destinations update Warehouse --transformation "Hash e-mail"'],
+    ],
+  },
   audiences: {
     summary: "manage, preview and explain audiences",
     examples: [
