@@ -109,4 +109,42 @@ describe("apply", () => {
     await writeFile(file, 'const name: string = "Declared";\nexport default { sources: [{ name }] };\n');
     expect((await json(["apply", file, "--dry-run"])).changes).toEqual([]);
   });
+
+  it("saves the code of transformations, and attaches and detaches them", async () => {
+    const file = join(at.directory, "changed.config.json");
+    const code = "export default (message) => message;\n";
+    await writeFile(join(at.directory, "keep.ts"), code);
+    const config = (transformation: string | null, secrets: object) => ({
+      transformations: [{ name: "Keep", file: "keep.ts", secrets }],
+      sources: [{ name: "Kept", transformation }],
+      destinations: [{ name: "Kept desk", type: "console", transformation }],
+    });
+    const apply = async (contents: object, ...more: string[]) => {
+      await writeFile(file, JSON.stringify(contents));
+      return json(["apply", file, ...more]);
+    };
+    expect((await apply(config("Keep", { KEY: "hush-hush" }))).changes).toEqual([
+      { action: "create", section: "transformations", name: "Keep" },
+      { action: "create", section: "sources", name: "Kept" },
+      { action: "create", section: "destinations", name: "Kept desk" },
+    ]);
+    expect((await apply(config("Keep", { KEY: "other" }))).changes).toEqual([]);
+    expect((await at.sluice(["destinations", "get", "Kept desk"])).out).toContain("transformation: Keep");
+
+    await writeFile(join(at.directory, "keep.ts"), `${code}// more\n`);
+    const { out } = await at.sluice(["apply", file]);
+    expect(out).toContain('code: "version 1" → "keep.ts"');
+    const moved = await apply(config(null, { NEW: "whisper" }), "--set-secrets");
+    expect(JSON.stringify(moved)).not.toContain("whisper");
+    expect(moved.changes).toMatchObject([
+      { section: "transformations", differences: [{ path: "secrets.NEW" }, { path: "secrets.KEY" }] },
+      { section: "sources", name: "Kept" },
+      { section: "destinations", name: "Kept desk" },
+    ]);
+    const kept = await json(["transformations", "get", "Keep"]);
+    expect(kept).toMatchObject({ current: 2, secretNames: ["NEW"], destinationIds: [], sourceIds: [] });
+    expect((await apply(config(null, { NEW: "whisper" }))).changes).toEqual([]);
+    const { err } = await at.sluice(["apply", file, "--dry-run", "--prune"], 6);
+    expect(err).toContain("would be made");
+  });
 });

@@ -123,7 +123,7 @@ describe("planned changes", () => {
 
 describe("what cannot be changed of a source", () => {
   const source = { id: "src_1", version: 1, name: "Shop", kind: "web" };
-  const current = { sources: [source], destinations: [], audiences: [] };
+  const current = { transformations: [], sources: [source], destinations: [], audiences: [] };
   const check = (declared: object): void =>
     checkChanges(planChanges("sources", [{ name: "Shop", ...declared }], [source], options), current);
 

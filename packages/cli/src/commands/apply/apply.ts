@@ -13,6 +13,7 @@ import { readDeclaredConfig } from "./declared-config.js";
 import { DEFAULT_FILES, loadConfig } from "./load-config.js";
 import { makeChanges } from "./make-changes.js";
 import { type Change, NOUNS, planAllChanges } from "./plan-changes.js";
+import { planTransformations, readTransformations } from "./plan-transformations.js";
 
 interface ApplyOptions extends CommandOptions {
   readonly dryRun?: boolean;
@@ -24,7 +25,9 @@ const FILE_HELP = `
 File: { "sources": [{ "name": "Shop", "kind": "web" }],
         "destinations": [{ "name": "Orders", "type": "webhooks", "sources": ["Shop"],
           "settings": { "webhooks": [{ "url": "https://example.com/hook" }], "sharedSecret": "\${HOOK_SECRET}" } }],
+        "transformations": [{ "name": "Hash e-mail", "file": "hash-email.ts", "secrets": { "KEY": "\${HASH_KEY}" } }],
         "audiences": [{ "name": "Big spenders", "condition": { … }, "destinations": ["Orders"] }] }
+Destinations and sources name a transformation as "transformation"; null detaches it.
 Items are identified by name: a new name creates a new item, and --prune deletes the old one. To rename an item and keep its
 keys and history, rename it first: npx sluice sources update Shop --name Store.
 A .ts file has the same object as its default export. \${NAME} is replaced with the environment variable.
@@ -33,7 +36,7 @@ A .ts file has the same object as its default export. \${NAME} is replaced with 
 export function applyCommand(io: Io): Command {
   const command = connectedCommand(
     "apply",
-    "create and update sources, destinations and audiences from a configuration file",
+    "create and update sources, destinations, transformations and audiences from a configuration file",
   )
     .argument("[file]", `the file (default: the first that exists of ${DEFAULT_FILES.join(", ")})`)
     .option("--dry-run", "show the changes without making them; exit code 6 if there are any")
@@ -55,10 +58,14 @@ export function applyCommand(io: Io): Command {
 
 async function apply(file: string | undefined, options: ApplyOptions, io: Io): Promise<void> {
   const { dryRun, json, prune = false, setSecrets = false } = options;
-  const declared = readDeclaredConfig(await loadConfig(file, io), io.env);
+  const { contents, folder } = await loadConfig(file, io);
+  const declared = readDeclaredConfig(contents, io.env);
+  const wanted = await readTransformations(declared.transformations, folder, io);
   const client = await connect(options, io);
   const current = await readCurrentConfig(client, declared);
-  const changes = planAllChanges(declared, current, { prune, setSecrets });
+  const planning = { prune, setSecrets };
+  const transformations = planTransformations(wanted, current.transformations, planning);
+  const changes = planAllChanges(declared, current, transformations, planning);
   checkChanges(changes, current);
   const count = plural(changes.length, "change", "changes");
   const printLines = async (change: Change) => {

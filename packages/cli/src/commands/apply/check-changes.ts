@@ -20,31 +20,38 @@ function checkFixedFields({ name, fields }: Extract<Change, { readonly action: "
     );
 }
 
-/** The sections that items refer to by name. */
-const REFERENCES = { sources: undefined, destinations: "sources", audiences: "destinations" } as const;
+/** The fields in which items refer to others by name, with the section of those. */
+const REFERENCES = {
+  transformations: [],
+  sources: [["transformation", "transformations"]],
+  destinations: [
+    ["sources", "sources"],
+    ["transformation", "transformations"],
+  ],
+  audiences: [["destinations", "destinations"]],
+} as const;
 
 function checkReferences(
   { section, name, fields }: Exclude<Change, { readonly action: "delete" }>,
   changes: readonly Change[],
   current: CurrentConfig,
 ): void {
-  const target = REFERENCES[section];
-  if (target === undefined) return;
-  const wanted: unknown = fields[target];
-  if (!Array.isArray(wanted)) return;
-  const known = namesAfter(target, changes, current);
-  const missing = wanted.find((one) => !known.includes(one));
-  if (missing !== undefined)
-    throw new CommandFailure(
-      "usage",
-      `${section}: ${name} refers to the ${NOUNS[target]} ${missing}, which does not exist`,
-      "Declare it in the file, or correct its name",
-    );
+  for (const [field, target] of REFERENCES[section]) {
+    const wanted = [fields[field] ?? []].flat();
+    const known = namesAfter(target, changes, current);
+    const missing = wanted.find((one) => !known.includes(one as string));
+    if (missing !== undefined)
+      throw new CommandFailure(
+        "usage",
+        `${section}: ${name} refers to the ${NOUNS[target]} ${missing}, which does not exist`,
+        "Declare it in the file, or correct its name",
+      );
+  }
 }
 
 /** The names in a section after the changes. */
 function namesAfter(
-  section: "sources" | "destinations",
+  section: "transformations" | "sources" | "destinations",
   changes: readonly Change[],
   current: CurrentConfig,
 ): string[] {

@@ -3,9 +3,18 @@ import { CommandFailure } from "../../failures/exit-codes.js";
 
 /** The contents of `sluice.config.json` or `sluice.config.ts`. Items are identified by name. */
 export interface DeclaredConfig {
+  readonly transformations?: readonly DeclaredTransformation[];
   readonly sources?: readonly DeclaredSource[];
   readonly destinations?: readonly DeclaredDestination[];
   readonly audiences?: readonly DeclaredAudience[];
+}
+
+export interface DeclaredTransformation {
+  readonly name: string;
+  /** The code: a file, relative to the configuration's folder. */
+  readonly file: string;
+  /** All of its secrets, by name. */
+  readonly secrets?: { readonly [name: string]: string };
 }
 
 export interface DeclaredSource {
@@ -13,6 +22,8 @@ export interface DeclaredSource {
   readonly kind?: "web" | "mobile" | "server";
   readonly blockedEvents?: readonly string[];
   readonly rateLimit?: number;
+  /** The name of a transformation. null: none. */
+  readonly transformation?: string | null;
 }
 
 export interface DeclaredDestination {
@@ -28,6 +39,8 @@ export interface DeclaredDestination {
   readonly retryForMs?: number;
   /** 60_000 to 604_800_000. */
   readonly notifyAfterMs?: number;
+  /** The name of a transformation. null: none. */
+  readonly transformation?: string | null;
 }
 
 export interface DeclaredAudience {
@@ -40,8 +53,19 @@ export interface DeclaredAudience {
 }
 
 const FIELDS = {
-  sources: ["name", "kind", "blockedEvents", "rateLimit"],
-  destinations: ["name", "type", "sources", "settings", "enabled", "filters", "retryForMs", "notifyAfterMs"],
+  transformations: ["name", "file", "secrets"],
+  sources: ["name", "kind", "blockedEvents", "rateLimit", "transformation"],
+  destinations: [
+    "name",
+    "type",
+    "sources",
+    "settings",
+    "enabled",
+    "filters",
+    "retryForMs",
+    "notifyAfterMs",
+    "transformation",
+  ],
   audiences: ["name", "condition", "destinations", "sync", "trackEvents"],
 } as const;
 

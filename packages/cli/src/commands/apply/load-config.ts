@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CommandFailure } from "../../failures/exit-codes.js";
 import type { Io } from "../../terminal/io.js";
@@ -12,8 +12,14 @@ export const DEFAULT_FILES = [
   "sluice.config.json",
 ];
 
-/** The contents of a configuration file: parsed JSON, or the default export of a module. */
-export async function loadConfig(given: string | undefined, io: Io): Promise<unknown> {
+interface LoadedConfig {
+  /** Parsed JSON, or the default export of a module. */
+  readonly contents: unknown;
+  /** Files that it names are relative to it. */
+  readonly folder: string;
+}
+
+export async function loadConfig(given: string | undefined, io: Io): Promise<LoadedConfig> {
   const file =
     given === undefined
       ? DEFAULT_FILES.map((name) => resolve(io.cwd, name)).find((path) => existsSync(path))
@@ -25,9 +31,10 @@ export async function loadConfig(given: string | undefined, io: Io): Promise<unk
       `Create one of ${DEFAULT_FILES.join(", ")}, or name a file`,
     );
   try {
-    if (file.endsWith(".json")) return JSON.parse(await readFile(file, "utf8"));
+    const folder = dirname(file);
+    if (file.endsWith(".json")) return { contents: JSON.parse(await readFile(file, "utf8")), folder };
     const module: { default?: unknown } = await import(pathToFileURL(file).href);
-    return module.default;
+    return { contents: module.default, folder };
   } catch (error) {
     throw new CommandFailure(
       "usage",

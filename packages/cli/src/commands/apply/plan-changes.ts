@@ -11,10 +11,15 @@ export interface CurrentItem {
   readonly [field: string]: unknown;
 }
 
-export type Section = "sources" | "destinations" | "audiences";
+export type Section = "transformations" | "sources" | "destinations" | "audiences";
 
 /** What one item of a section is called in messages. */
-export const NOUNS = { sources: "source", destinations: "destination", audiences: "audience" } as const;
+export const NOUNS = {
+  transformations: "transformation",
+  sources: "source",
+  destinations: "destination",
+  audiences: "audience",
+} as const;
 
 /** One change that makes the collector match the declared configuration. */
 export type Change =
@@ -43,7 +48,8 @@ export interface PlanOptions {
 /** All changes in an order in which they can be made: items are created before, and deleted after, those that refer to them. */
 export function planAllChanges(
   declared: DeclaredConfig,
-  current: { readonly [Name in Section]: readonly CurrentItem[] },
+  current: { readonly [Name in Exclude<Section, "transformations">]: readonly CurrentItem[] },
+  transformations: readonly Change[],
   options: PlanOptions,
 ): Change[] {
   const sources = declared.sources?.map((one) => ({ ...one }));
@@ -57,6 +63,7 @@ export function planAllChanges(
     ...(one.destinations === undefined ? {} : { destinations: [...one.destinations].sort() }),
   }));
   const changes = [
+    ...transformations,
     ...planChanges("sources", sources, current.sources, options),
     ...planChanges("destinations", destinations, current.destinations, options),
     ...planChanges("audiences", audiences, current.audiences, options),
@@ -78,12 +85,21 @@ export function planChanges(
     if (now === undefined) return [{ action: "create", section, name: fields.name, fields } as const];
     return planUpdate(section, fields, now, options.setSecrets);
   });
-  if (!options.prune) return changes;
+  return [...changes, ...planDeletes(section, declared, current, options)];
+}
+
+/** Items that are not declared, if they are to be deleted. */
+export function planDeletes(
+  section: Section,
+  declared: readonly { readonly name: string }[],
+  current: readonly Pick<CurrentItem, "id" | "name">[],
+  { prune }: PlanOptions,
+): Change[] {
+  if (!prune) return [];
   const names = new Set(declared.map(({ name }) => name));
-  const deletes = current
+  return current
     .filter(({ name }) => !names.has(name))
     .map(({ id, name }) => ({ action: "delete", section, name, id }) as const);
-  return [...changes, ...deletes];
 }
 
 function planUpdate(
