@@ -119,6 +119,8 @@ export interface OutgoingMessage {
   readonly receivedAtMs: number;
   /** What a webhook with the body `full` would get. Other destinations share it, so do not change it. */
   readonly payload: { readonly type: string; readonly [field: string]: unknown };
+  /** The trace to hand on, as headers: `traceparent`, and `tracestate` if there is one. Absent: it belongs to no trace. */
+  readonly trace?: { readonly [header: string]: string };
 }
 
 export interface Attempt {
@@ -167,5 +169,7 @@ export interface ConnectTo {
   readonly port: number;
   /** Encrypt with TLS from the first byte, and check the certificate. Default: false. */
   readonly tls?: boolean;
+  /** With `tls`: a certificate authority in PEM, to trust besides the public ones. Default: none. */
+  readonly ca?: string;
   readonly signal?: AbortSignal;
 }

@@ -47,6 +47,16 @@ it("opens an encrypted connection to a server with a trusted certificate", async
   socket.destroy();
 });
 
+it("trusts a certificate authority of one's own", async () => {
+  const to = { ...(await listening(greeting())), tls: true };
+  const socket = await connectWith(LOOPBACK)({ ...to, ca: fixture("ca.pem") });
+  const [text] = await once(socket, "data");
+  expect(String(text)).toBe("hello");
+  socket.destroy();
+  const other = connectWith(LOOPBACK)({ ...to, ca: fixture("self-signed.pem") });
+  await expect(other).rejects.toThrow(/certificate/);
+});
+
 it("refuses a server whose certificate is not trusted", async () => {
   const connecting = connectWith(LOOPBACK)({ ...(await listening(greeting())), tls: true });
   await expect(connecting).rejects.toThrow(/certificate/);

@@ -117,6 +117,23 @@ it("aborts deliveries under way when it is closed, and makes them again", async 
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
 });
 
+it("gets the trace of a message that belongs to one", async () => {
+  const traces: unknown[] = [];
+  const { collector } = await collectorWith(() => ({
+    async deliver({ trace }) {
+      traces.push(trace);
+      return DELIVERED;
+    },
+  }));
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const message = { type: "track", event: "Ordered", userId: "u1" };
+  for (const context of [{}, { traceparent }, { traceparent, tracestate: "a=1" }]) {
+    await collector.send({ ...message, context });
+    await collector.advance(1_000);
+  }
+  expect(traces).toEqual([undefined, { traceparent }, { traceparent, tracestate: "a=1" }]);
+});
+
 it("refuses settings by its schema, and keeps secrets to itself", async () => {
   const { collector, id } = await collectorWith(() => ({ deliver: async () => DELIVERED }));
   const change = (settings: object) => collector.api("PATCH", `/destinations/${id}`, { settings });

@@ -5,7 +5,7 @@ import { type ConnectorOptions, checkedConnector } from "../../sender/checked-co
 /** Connections for destinations from outside, only where the policy allows. */
 export function checkedConnect(options: ConnectorOptions): Connect {
   const connector = checkedConnector(options);
-  return async ({ host, port, tls = false, signal }) => {
+  return async ({ host, port, tls = false, ca, signal }) => {
     signal?.throwIfAborted();
     const aborted = Promise.withResolvers<never>();
     let opening: Socket | undefined;
@@ -22,7 +22,9 @@ export function checkedConnect(options: ConnectorOptions): Connect {
         (...[error, socket]) => (error === null ? resolve(socket) : reject(error)),
       ),
     );
-    const ready = tls ? connected.then((socket) => secured(socket, host, options.timeoutMs)) : connected;
+    const ready = tls
+      ? connected.then((socket) => secured(socket, { host, ca, timeoutMs: options.timeoutMs }))
+      : connected;
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return await Promise.race([ready, aborted.promise]);
@@ -32,15 +34,22 @@ export function checkedConnect(options: ConnectorOptions): Connect {
   };
 }
 
-async function secured(socket: Socket, host: string, timeoutMs: number): Promise<Socket> {
+interface Securing {
+  readonly host: string;
+  readonly ca: string | undefined;
+  readonly timeoutMs: number;
+}
+
+async function secured(socket: Socket, { host, ca, timeoutMs }: Securing): Promise<Socket> {
   // Few destinations need it, and it takes time at the start.
-  const { connect: connectTls } = await import("node:tls");
+  const { connect: connectTls, getCACertificates } = await import("node:tls");
   return new Promise((resolve, reject) => {
     const encrypted = connectTls({
       socket,
       minVersion: "TLSv1.2",
       rejectUnauthorized: true,
       ...(isIP(host) === 0 ? { servername: host } : { host }),
+      ...(ca === undefined ? {} : { ca: [...getCACertificates(), ca] }),
     });
     const fail = (error: Error): void => {
       encrypted.destroy();

@@ -50,7 +50,7 @@ async function sendBatch(
     const [first] = items;
     const erasing = first && erased(open, first.message, attempt);
     if (erasing !== undefined) return erasing;
-    const messages = items.map(({ message }) => publicMessage(message));
+    const messages = items.map(({ message }, index) => publicMessage(message, traces[index]));
     return open.deliverBatch({ id, messages }, attempt);
   });
   const results = concludeEach(ended, items.length, attempts);

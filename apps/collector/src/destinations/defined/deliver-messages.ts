@@ -6,7 +6,7 @@ import type {
   OutgoingMessage as PublicMessage,
 } from "@sluice/destination";
 import { webhookPayload } from "@sluice/protocol";
-import type { Destination, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
+import type { AttemptTrace, Destination, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
 import type { Attempts } from "./attempts.js";
 
 export interface RunnerParts {
@@ -28,7 +28,7 @@ export function deliverMessages(
       const { number, isLast } = round;
       const { ended, timed } = await attempts.run((signal) => {
         const attempt = { number, isLast, signal };
-        return erased(open, message, attempt) ?? open.deliver(publicMessage(message), attempt);
+        return erased(open, message, attempt) ?? open.deliver(publicMessage(message, trace), attempt);
       });
       const { error, outcome } = attempts.conclude(ended);
       round.record({ ...timed, ...(error === undefined ? {} : { error }) }, trace);
@@ -42,10 +42,20 @@ export function deliverMessages(
 }
 
 /** The message as definitions get it. */
-export function publicMessage(outgoing: OutgoingMessage): PublicMessage {
+export function publicMessage(outgoing: OutgoingMessage, trace?: AttemptTrace): PublicMessage {
   const { messageId: id, sourceId, timestamp, message, offset: position, receivedAtMs } = outgoing;
   const payload = webhookPayload(message, timestamp) as PublicMessage["payload"];
-  return { id, sourceId, timestamp, position, receivedAtMs, payload };
+  const published = { id, sourceId, timestamp, position, receivedAtMs, payload };
+  return trace === undefined ? published : { ...published, trace: headersOf(trace) };
+}
+
+function headersOf({ headers }: AttemptTrace): { readonly [header: string]: string } {
+  const [traceparentName = "", traceparent = "", ...state] = headers;
+  const [tracestateName = "", tracestate = ""] = state;
+  return {
+    [traceparentName]: traceparent,
+    ...(state.length === 0 ? {} : { [tracestateName]: tracestate }),
+  };
 }
 
 /** Whether the message erases a user at this destination. */
