@@ -24,6 +24,7 @@ const PUBLISHED = [
   "packages/destination",
   "packages/destination-email",
   "packages/destination-clickhouse",
+  "packages/destination-kafka",
   "packages/destination-postgres",
   "packages/destination-s3",
   "packages/cli",
@@ -148,6 +149,7 @@ const TARBALLS: Record<string, { files: RegExp; packedBytes: number; unpackedByt
   "packages/destination": library(15 * KB, 50 * KB),
   "packages/destination-email": library(15 * KB, 50 * KB),
   "packages/destination-clickhouse": library(15 * KB, 50 * KB),
+  "packages/destination-kafka": library(15 * KB, 50 * KB),
   "packages/destination-postgres": library(15 * KB, 50 * KB),
   "packages/destination-s3": library(15 * KB, 50 * KB),
   "packages/cli": {
