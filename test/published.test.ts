@@ -27,6 +27,7 @@ const PUBLISHED = [
   "packages/destination-kafka",
   "packages/destination-postgres",
   "packages/destination-s3",
+  "packages/transformations",
   "packages/cli",
   "apps/collector",
 ];
@@ -152,6 +153,12 @@ const TARBALLS: Record<string, { files: RegExp; packedBytes: number; unpackedByt
   "packages/destination-kafka": library(15 * KB, 50 * KB),
   "packages/destination-postgres": library(15 * KB, 50 * KB),
   "packages/destination-s3": library(15 * KB, 50 * KB),
+  "packages/transformations": {
+    files: /^dist\/([\w-]+\.(js|d\.ts)|THIRD-PARTY-LICENSES\.txt)$/,
+    // QuickJS as WebAssembly, in the text of the thread.
+    packedBytes: 420 * KB,
+    unpackedBytes: 900 * KB,
+  },
   "packages/cli": {
     files: /^(bin\/sluice\.cjs|dist\/(main\.js|THIRD-PARTY-LICENSES\.txt))$/,
     packedBytes: 180 * KB,

@@ -11,6 +11,7 @@ const SCRIPTS = {
   "store-worker.js": { entry: "apps/collector/dist/store-worker.js" },
   "audience-worker.js": { entry: "apps/collector/dist/audience-worker.js" },
   "delivery-worker.js": { entry: "apps/collector/dist/delivery-worker.js" },
+  "transformations-worker.js": { entry: "packages/transformations/dist/transformations-worker.js" },
 };
 
 /**

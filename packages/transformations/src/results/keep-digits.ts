@@ -1,0 +1,72 @@
+/** Numbers that may not survive a way through a double: many digits, or an exponent. */
+const LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
+
+/** TypeScript's library does not declare these of JSON yet. */
+const { parse, rawJSON } = JSON as unknown as {
+  parse(
+    text: string,
+    revive: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): RawNumber;
+};
+
+interface RawNumber {
+  readonly rawJSON: string;
+}
+
+type Container = { [key: string]: unknown };
+
+/**
+ * Parses a result. Numbers of the original that a double cannot hold keep their digits wherever the result has, in the same place, what a
+ * double made of them: they become raw JSON, which `JSON.stringify` writes as it came in.
+ */
+export function parseKeepingDigits(text: string, original: string): unknown {
+  const result: unknown = JSON.parse(text);
+  if (!LONG_NUMBER.test(original)) return result;
+  const { marked, raw } = parseMarking(original);
+  if (raw.size === 0) return result;
+  const pairs: [from: unknown, to: unknown][] = [[marked, result]];
+  for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
+    const [from, to] = pair;
+    if (!isContainer(from) || !isContainer(to) || Array.isArray(from) !== Array.isArray(to)) continue;
+    for (const key of Object.keys(from).filter((one) => Object.hasOwn(to, one))) {
+      const source = from[key];
+      if (!raw.has(source)) pairs.push([source, to[key]]);
+      else if (isSame(source as RawNumber, to[key])) setOwn(to, key, source);
+    }
+  }
+  return result;
+}
+
+/** The original, in which numbers that a double cannot hold are raw JSON. */
+function parseMarking(original: string): { marked: unknown; raw: ReadonlySet<unknown> } {
+  const raw = new Set<unknown>();
+  try {
+    const marked = parse(original, (_key, value, { source }) => {
+      if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+      const kept = rawJSON(source);
+      raw.add(kept);
+      return kept;
+    });
+    return { marked, raw };
+  } catch (error) {
+    // Nested more deeply than the parser goes when it calls back.
+    if (error instanceof RangeError) return { marked: undefined, raw };
+    throw error;
+  }
+}
+
+/** Whether a double made this of the number: JSON has null for what is beyond its range. */
+function isSame({ rawJSON: digits }: RawNumber, value: unknown): boolean {
+  const number = Number(digits);
+  return Number.isFinite(number) ? value === number : value === null;
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === "object" && value !== null;
+}
+
+/** Assigning to `__proto__` would set the prototype instead of a field. */
+function setOwn(container: Container, key: string, value: unknown): void {
+  Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
+}

@@ -1,0 +1,88 @@
+import { LIMITS } from "@sluice/protocol";
+import type { LogLine, TransformFailure } from "../transform.js";
+import type { ThreadResult } from "./answer.js";
+
+/** Where a stack names the author's file. */
+const PLACE = /\(?transform\.ts:(\d+)(?::(\d+))?/;
+
+/** The place of an exception in the author's file. `shift`: characters that stand before its first line. */
+export function placeIn(stack: string, shift: number): Pick<TransformFailure, "line" | "column"> {
+  const [, line, column] = PLACE.exec(stack) ?? [];
+  if (line === undefined) return {};
+  const shifted = Number(column) - (line === "1" ? shift : 0);
+  return { line: Number(line), ...(shifted > 0 ? { column: shifted } : {}) };
+}
+
+/** Reads the lines of `VmRunner`. `texts` are the messages as they were received. */
+export class LineReader {
+  readonly #texts: readonly string[];
+  readonly #shift: number;
+  readonly done: ThreadResult[] = [];
+  /** The lines of log of the message that is not done yet. */
+  logs: LogLine[] = [];
+
+  constructor(texts: readonly string[], shift: number) {
+    this.#texts = texts;
+    this.#shift = shift;
+  }
+
+  read(text: string): void {
+    if (text === "") return;
+    const lines = text.split("\n");
+    for (let i = 0; i < lines.length; i++) {
+      const line = lines[i] as string;
+      const rest = line.slice(1);
+      if (line[0] === "L") {
+        const [level, shown] = JSON.parse(rest);
+        this.logs.push({ level, text: shown });
+      } else if (line[0] === "A") {
+        const count = Number(rest);
+        const texts = lines.slice(i + 1, i + 1 + count).map((one) => one.slice(1));
+        this.#end(this.#sized({ kind: "texts", texts, isArray: true }));
+        i += count;
+      } else if (line[0] === "M") this.#end(this.#single(rest));
+      else this.#end(line === "N" ? { kind: "dropped" } : this.#failure(rest));
+    }
+  }
+
+  #end(result: DistributiveOmit<ThreadResult, "logs">): void {
+    this.done.push({ ...result, logs: this.logs } as ThreadResult);
+    this.logs = [];
+  }
+
+  #single(text: string): DistributiveOmit<ThreadResult, "logs"> {
+    const original = this.#texts[this.done.length] as string;
+    if (text === original || text === canonical(original)) return { kind: "same" };
+    return this.#sized({ kind: "texts", texts: [text], isArray: false });
+  }
+
+  #sized(result: {
+    kind: "texts";
+    texts: string[];
+    isArray: boolean;
+  }): DistributiveOmit<ThreadResult, "logs"> {
+    const large = result.texts.findIndex((one) => Buffer.byteLength(one) > LIMITS.messageBytes);
+    if (large < 0) return result;
+    const which = result.isArray ? `Element ${large} of the array` : "The message";
+    const message = `${which} has ${Buffer.byteLength(result.texts[large] as string)} bytes; at most ${LIMITS.messageBytes} are allowed`;
+    return { kind: "failed", code: "too_large", message };
+  }
+
+  #failure(json: string): DistributiveOmit<ThreadResult, "logs"> {
+    const [code, message, stack] = JSON.parse(json);
+    return { kind: "failed", code, message, ...placeIn(stack, this.#shift) };
+  }
+}
+
+/** `Omit` for each member of a union. */
+type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
+
+/** The message as the VM writes it when nothing was changed. */
+function canonical(text: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    // Nested too deeply for this thread's stack.
+    return undefined;
+  }
+}

@@ -1,0 +1,274 @@
+import { createHash, createHmac } from "node:crypto";
+import variant from "@jitl/quickjs-singlefile-mjs-release-sync";
+import type { Clock } from "@sluice/resilience";
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSRuntime,
+} from "quickjs-emscripten-core";
+import type { TransformFailure } from "../transform.js";
+import { PROGRAM } from "../vm/program.js";
+import { type BatchAnswer, isStopping, type ThreadResult } from "./answer.js";
+import { type Compile, type PreparedCode, prepareCode } from "./prepare-code.js";
+import { LineReader, placeIn } from "./read-lines.js";
+
+declare global {
+  namespace WebAssembly {
+    class Memory {
+      constructor(pages: { initial: number; maximum: number });
+      readonly buffer: ArrayBuffer;
+    }
+  }
+}
+
+interface RunnerMethods {
+  readonly begin: QuickJSHandle;
+  readonly next: QuickJSHandle;
+  readonly take: QuickJSHandle;
+}
+
+const PAGE_BYTES = 65_536;
+const FIRST_PAGES = 256;
+/** Deeper recursion ends with an exception in the VM. Four times as much would end this thread's own stack before. */
+const STACK_BYTES = 262_144;
+/** Jobs that run before the deadline is looked at again. */
+const JOBS_AT_ONCE = 1_000;
+/** What a stopped run may take to hand over the results that it had. */
+const HAND_OVER_MS = 100;
+
+const STACK_FULL = "The stack is full: recursion without an end, or a message that is nested too deeply";
+const LATE: TransformFailure = { code: "timeout", message: "The deadline was over" };
+
+/** The WebAssembly says what it thinks of its end in the answer, not on the console. */
+const SILENT = { printErr() {} } as object;
+
+/** How an evaluation or a call in the VM ended. */
+type Outcome = { readonly value: QuickJSHandle } | { readonly failure: TransformFailure };
+
+/** A QuickJS in a WebAssembly of its own, whose memory is capped: its own limit does not hold for all that it allocates. */
+export class Vm {
+  readonly #memory: WebAssembly.Memory;
+  readonly #runtime: QuickJSRuntime;
+  readonly context: QuickJSContext;
+  readonly #clock: Clock;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  /** Characters before the first line of the author's file. */
+  shift = 0;
+  /** Whether the WebAssembly itself gave up, so that nothing of it can be used any more. */
+  isBroken = false;
+  readonly #mostMb: number;
+
+  private constructor(memory: WebAssembly.Memory, mostMb: number, runtime: QuickJSRuntime, clock: Clock) {
+    this.#memory = memory;
+    this.#mostMb = mostMb;
+    this.#runtime = runtime;
+    this.#clock = clock;
+    runtime.setMaxStackSize(STACK_BYTES);
+    runtime.setInterruptHandler(() => this.isLate);
+    this.context = runtime.newContext();
+  }
+
+  static async open(memoryBytes: number, clock: Clock): Promise<Vm> {
+    const wasmMemory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: memoryBytes / PAGE_BYTES });
+    const quickJs = await newQuickJSWASMModuleFromVariant(
+      newVariant(variant, { wasmMemory: wasmMemory as never, emscriptenModule: SILENT }),
+    );
+    return new Vm(wasmMemory, memoryBytes / 1_048_576, quickJs.newRuntime(), clock);
+  }
+
+  get memoryBytes(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  get isLate(): boolean {
+    return this.#clock.monotonic() > this.#deadlineMs;
+  }
+
+  /** From now on, code may run for so long. */
+  allow(ms: number): void {
+    this.#deadlineMs = this.#clock.monotonic() + ms;
+  }
+
+  evaluate(code: string, file: string, options: { type?: "module" } = {}): Outcome {
+    return this.#outcomeOf(() => this.context.evalCode(code, file, options));
+  }
+
+  call(fn: QuickJSHandle, ...args: QuickJSHandle[]): Outcome {
+    return this.#outcomeOf(() => this.context.callFunction(fn, this.context.undefined, ...args));
+  }
+
+  /** Runs what promises wait for until there is nothing left. */
+  runJobs(): TransformFailure | undefined {
+    while (this.#runtime.hasPendingJob()) {
+      const outcome = this.#outcomeOf(() => {
+        const ran = this.#runtime.executePendingJobs(JOBS_AT_ONCE);
+        return ran.error === undefined ? { value: this.context.undefined } : { error: ran.error };
+      });
+      if ("failure" in outcome) return outcome.failure;
+      if (this.isLate) return LATE;
+    }
+    return undefined;
+  }
+
+  #outcomeOf(run: () => { value: QuickJSHandle } | { error: QuickJSHandle }): Outcome {
+    try {
+      const result = run();
+      if ("value" in result) return { value: result.value };
+      const failure = this.#failureOf(this.context.dump(result.error));
+      result.error.dispose();
+      return { failure };
+    } catch (error) {
+      // The WebAssembly itself gave up: its state is unknown from here on.
+      this.isBroken = true;
+      if (error instanceof RangeError) return { failure: { code: "stack", message: STACK_FULL } };
+      return { failure: { code: "crashed", message: `The sandbox ended: ${(error as Error).message}` } };
+    }
+  }
+
+  #failureOf(
+    error: { name?: unknown; message?: unknown; stack?: unknown } | null | undefined,
+  ): TransformFailure {
+    const place = placeIn(String(error?.stack ?? ""), this.shift);
+    const message = String(error?.message ?? error);
+    if (error?.name === "InternalError" && message === "interrupted") return { ...LATE, ...place };
+    if (error === null || message === "out of memory")
+      return { code: "memory", message: `More than ${this.#mostMb} MB of memory were needed`, ...place };
+    // The parser of JSON says so with a SyntaxError.
+    if (message === "stack overflow") return { code: "stack", message: STACK_FULL, ...place };
+    return { code: "bad_code", message: `${error?.name ?? "Error"}: ${message}`, ...place };
+  }
+}
+
+/** Evaluates a module that does nothing. The engine's own way to compile without running answers at random for modules. */
+export function compileIn(vm: Vm): Compile {
+  return (source, shift) => {
+    vm.shift = shift;
+    const outcome = vm.evaluate(source, "transform.ts", { type: "module" });
+    if ("value" in outcome) {
+      outcome.value.dispose();
+      return undefined;
+    }
+    const { code: _, ...problem } = outcome.failure;
+    return problem;
+  };
+}
+
+/** One transformation in a VM of its own. */
+export class Sandbox {
+  readonly #vm: Vm;
+  readonly #methods: RunnerMethods;
+
+  private constructor(vm: Vm, methods: RunnerMethods) {
+    this.#vm = vm;
+    this.#methods = methods;
+  }
+
+  /** Prepares the VM and loads the code. Nothing of the code runs yet. */
+  static load(vm: Vm, code: PreparedCode, secrets: object): Sandbox | TransformFailure {
+    const { context } = vm;
+    vm.shift = 0;
+    const program = handleOf(vm.evaluate(`(${PROGRAM})`, "sandbox"));
+    const hash = context.newFunction("hash", (json) => context.newString(hashOf(context.getString(json))));
+    const runner = handleOf(vm.call(program, hash));
+    vm.shift = code.shift;
+    const module = vm.evaluate(code.source, "transform.ts", { type: "module" });
+    if ("failure" in module) return module.failure;
+    const make = context.getProp(module.value, "default");
+    const use = context.getProp(runner, "use");
+    handleOf(vm.call(use, make, context.newString(JSON.stringify(secrets)))).dispose();
+    const [begin, next, take] = [
+      context.getProp(runner, "begin"),
+      context.getProp(runner, "next"),
+      context.getProp(runner, "take"),
+    ];
+    return new Sandbox(vm, { begin, next, take });
+  }
+
+  get memoryBytes(): number {
+    return this.#vm.memoryBytes;
+  }
+
+  /** Whether the VM must not be used for another batch. */
+  isSpent = false;
+
+  /** Runs messages within the time. */
+  run(times: readonly number[], texts: readonly string[], deadlineMs: number): BatchAnswer {
+    const vm = this.#vm;
+    const reader = new LineReader(texts, vm.shift);
+    vm.allow(deadlineMs);
+    const batch = vm.context.newString(`[${JSON.stringify(times)},[${texts.join(",")}]]`);
+    const begun = vm.call(this.#methods.begin, batch);
+    const failure = "failure" in begun ? begun.failure : this.#runAll(reader);
+    const answer =
+      failure === undefined ? answerOf(reader) : this.#stopped(failure, reader, "value" in begun);
+    this.isSpent ||= answer.stopped !== undefined;
+    if (!vm.isBroken) batch.dispose();
+    return answer;
+  }
+
+  #stopped(failure: TransformFailure, reader: LineReader, hasBegun: boolean): BatchAnswer {
+    this.#vm.allow(HAND_OVER_MS);
+    const isKnown = hasBegun && !this.#vm.isBroken && this.#read(this.#methods.take, reader) === "F";
+    const { done, stopped } = answerOf(reader);
+    return { done, stopped: stopped ?? { failure, logs: reader.logs, isKnown } };
+  }
+
+  #runAll(reader: LineReader): TransformFailure | undefined {
+    for (;;) {
+      const state = this.#read(this.#methods.next, reader);
+      if (typeof state !== "string") return state;
+      if (state === "F") continue;
+      const failure = this.#vm.runJobs();
+      if (state === "D") {
+        // What still ran after the last result belongs to no message.
+        this.isSpent = failure !== undefined;
+        return undefined;
+      }
+      if (failure !== undefined) return failure;
+    }
+  }
+
+  #read(method: QuickJSHandle, reader: LineReader): string | TransformFailure {
+    const outcome = this.#vm.call(method);
+    if ("failure" in outcome) return outcome.failure;
+    const text = this.#vm.context.getString(outcome.value);
+    outcome.value.dispose();
+    reader.read(text.slice(1));
+    return text[0] as string;
+  }
+}
+
+/** Messages behind one that used up the memory are tried again elsewhere, as after a stop. */
+function answerOf({ done }: LineReader): BatchAnswer {
+  const at = done.findIndex((one) => one.kind === "failed" && isStopping(one));
+  if (at < 0) return { done };
+  const { logs, kind: _, ...failure } = done[at] as Extract<ThreadResult, { kind: "failed" }>;
+  return { done: done.slice(0, at), stopped: { failure, logs, isKnown: true } };
+}
+
+function hashOf(json: string): string {
+  const [text, key] = JSON.parse(json) as [string, string?];
+  const hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
+  return hash.update(text).digest("hex");
+}
+
+/** The value of code of ours. */
+function handleOf(outcome: Outcome): QuickJSHandle {
+  if ("value" in outcome) return outcome.value;
+  throw new Error(`The sandbox cannot be prepared: ${outcome.failure.message}`);
+}
+
+/** Opens a VM and loads the code, or says why it cannot. */
+export async function openSandbox(
+  { code, language, secrets }: { code: string; language: "typescript" | "javascript"; secrets: object },
+  memoryBytes: number,
+  clock: Clock,
+): Promise<Sandbox | TransformFailure> {
+  const vm = await Vm.open(memoryBytes, clock);
+  const prepared = prepareCode(code, language, compileIn(vm));
+  if (prepared.ok) return Sandbox.load(vm, prepared, secrets);
+  const { ok: _, ...problem } = prepared;
+  return { code: "bad_code", ...problem };
+}

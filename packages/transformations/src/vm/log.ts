@@ -1,0 +1,67 @@
+/** Runs inside of the VM, as those of `seal.ts`. */
+
+export interface VmLog {
+  /** Given to the function; also the `console`. */
+  readonly log: object;
+  /** From now on, lines belong to the next message. */
+  begin(): void;
+  /** The lines of the message so far, each as JSON of `[level, text]`. */
+  take(): string[];
+  /** The text without secrets. */
+  redact(text: string): string;
+  hide(secrets: { readonly [name: string]: string }): void;
+}
+
+/** Makes the log, and the console that writes to it. Lines beyond the limits are counted, not kept. */
+export function makeLog(maxLines: number, maxChars: number): VmLog {
+  let lines: string[] | undefined;
+  let left = 0;
+  let secrets: [name: string, value: string][] = [];
+  const redact = (text: string): string => {
+    let clean = text;
+    for (const [name, value] of secrets) clean = clean.replaceAll(value, () => `[secret ${name}]`);
+    return clean;
+  };
+  const textOf = (value: unknown): string => {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) return `${value.name}: ${value.message}`;
+    try {
+      return JSON.stringify(value) ?? String(value);
+    } catch {
+      return "(cannot be shown)";
+    }
+  };
+  const write =
+    (level: string) =>
+    (...values: unknown[]): void => {
+      if (lines === undefined) return;
+      if (lines.length >= maxLines) {
+        left++;
+        return;
+      }
+      const text = redact(values.map(textOf).join(" "));
+      lines.push(JSON.stringify([level, text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text]));
+    };
+  const methods = { info: write("info"), warn: write("warn"), error: write("error") };
+  const log = Object.freeze(Object.assign(write("info"), methods));
+  const console = { log: methods.info, debug: methods.info, ...methods };
+  Object.defineProperty(globalThis, "console", { value: console, enumerable: false });
+  return {
+    log,
+    redact,
+    begin() {
+      lines = [];
+      left = 0;
+    },
+    take() {
+      const taken = lines ?? [];
+      lines = undefined;
+      if (left > 0) taken.push(JSON.stringify(["warn", `${left} more lines were left out`]));
+      return taken;
+    },
+    hide(named) {
+      const found = Object.entries(named).filter(([, value]) => value.length >= 4);
+      secrets = found.sort(([, a], [, b]) => b.length - a.length);
+    },
+  };
+}

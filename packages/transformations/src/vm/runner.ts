@@ -1,0 +1,118 @@
+/** Runs inside of the VM, as those of `seal.ts`. */
+import type { VmLog } from "./log.js";
+
+/** A promise that was returned. */
+interface Pending {
+  state: "waits" | "kept" | "broken";
+  value: unknown;
+}
+
+export interface RunnerParts {
+  readonly call: typeof makeCall;
+  readonly setTime: (ms: number) => void;
+  readonly log: VmLog;
+  /** The context besides secrets. */
+  readonly given: object;
+  readonly describe: (error: unknown) => string;
+  readonly write: (result: unknown) => string[];
+  /** Results are handed over when there are as many characters. */
+  readonly flushChars: number;
+}
+
+export interface VmRunner {
+  /** `make` evaluates the author's file afresh and answers its function. */
+  use(make: () => unknown, secretsJson: string): void;
+  /** `[[time, …], [message, …]]`. */
+  begin(batchJson: string): void;
+  /**
+   * Runs messages. Answers the lines of those that are done, `L` for each line of log before the result, after a first character: `D`
+   * all are done, `F` there are more, `P` the promise of the last one waits for jobs.
+   */
+  next(): string;
+  /** The results that were not handed over yet, and the log of the message that was running. */
+  take(): string;
+}
+
+/** Makes what calls the function: it answers lines of the result, or a promise to wait for. */
+export function makeCall(
+  make: () => unknown,
+  context: object,
+  { describe, write }: Pick<RunnerParts, "describe" | "write">,
+): (message: unknown) => string[] | Pending {
+  const noFunction = JSON.stringify(["bad_code", "The default export is not a function", ""]);
+  return (message) => {
+    try {
+      const transform = make();
+      if (typeof transform !== "function") return [`X${noFunction}`];
+      const result: unknown = transform(message, context);
+      if (!(result instanceof Promise)) return write(result);
+      const pending: Pending = { state: "waits", value: undefined };
+      const settle = (state: "kept" | "broken") => (value: unknown) => {
+        if (pending.state === "waits") Object.assign(pending, { state, value });
+      };
+      Promise.prototype.then.call(result, settle("kept"), settle("broken"));
+      return pending;
+    } catch (error) {
+      return [`X${describe(error)}`];
+    }
+  };
+}
+
+export function makeRunner(parts: RunnerParts): VmRunner {
+  const { setTime, log, given, describe, write, flushChars } = parts;
+  const never = [`X${JSON.stringify(["never_settles", "The promise that was returned never settles", ""])}`];
+  let call: ReturnType<typeof makeCall> = () => [];
+  let times: number[] = [];
+  let messages: unknown[] = [];
+  let at = 0;
+  let lines: string[] = [];
+  let pending: Pending | undefined;
+
+  const end = (result: string[]): number => {
+    const own = [...log.take().map((line) => `L${line}`), ...result];
+    for (const line of own) lines.push(line);
+    at++;
+    return own.reduce((chars, line) => chars + line.length, 0);
+  };
+  const settled = ({ state, value }: Pending): string[] => {
+    if (state === "waits") return never;
+    return state === "kept" ? write(value) : [`X${describe(value)}`];
+  };
+  const handOver = (mark: string): string => {
+    const text = mark + lines.join("\n");
+    lines = [];
+    return text;
+  };
+  return {
+    use(make, secretsJson) {
+      const secrets = Object.freeze(JSON.parse(secretsJson));
+      log.hide(secrets);
+      call = parts.call(Object.freeze(make), Object.freeze({ secrets, ...given }), parts);
+    },
+    begin(batchJson) {
+      [times, messages] = JSON.parse(batchJson);
+      [at, lines, pending] = [0, [], undefined];
+    },
+    next() {
+      let chars = pending === undefined ? 0 : end(settled(pending));
+      pending = undefined;
+      while (at < messages.length && chars < flushChars) {
+        setTime(times[at] as number);
+        log.begin();
+        const message = messages[at];
+        messages[at] = undefined;
+        const result = call(message);
+        if (!Array.isArray(result)) {
+          pending = result;
+          return handOver("P");
+        }
+        chars += end(result);
+      }
+      return handOver(at < messages.length ? "F" : "D");
+    },
+    take() {
+      for (const line of log.take()) lines.push(`L${line}`);
+      return handOver("F");
+    },
+  };
+}
