@@ -16,7 +16,10 @@ const withoutFiles: NonNullable<Options["esbuildPlugins"]>[number] = {
       async ({ path }) => {
         const { readFile } = await import("node:fs/promises");
         const text = await readFile(path, "utf8");
-        const contents = text.replace("globalThis.process?.versions?.node", "undefined");
+        const contents = text.replace(
+          /globalThis\.process\?\.versions\?\.node[^;]*;if\(n\)\{let\{createRequire:b\}=await import\("module"\);var (\w+)=b\(import\.meta\.url\)\}/,
+          "undefined,$1;",
+        );
         if (contents === text) throw new Error(`${path} does not look for Node.js in the way that is known`);
         return { contents };
       },
