@@ -82,7 +82,10 @@ describeInBrowser("a destination type of a package", () => {
     await using other = await smtp.smtpServer({ security: "starttls", login });
     const field = (name: string) => page.getByRole("textbox", { name, exact: true });
     await page.goto(`${dashboard.url}/catalog`);
-    await page.getByRole("link", { name: /Email.*SMTP/ }).click();
+    const tile = page.getByRole("link", { name: /Email.*SMTP/ });
+    // Its own icon.
+    expect(await tile.locator("path").getAttribute("d")).toMatch(/^M2 4.5a1 1/);
+    await tile.click();
     await field("Mail server").fill("127.0.0.1");
     await page.getByRole("spinbutton", { name: "Port" }).fill(String(server.port));
     await field("User name optional").fill(login.user);
@@ -99,6 +102,7 @@ describeInBrowser("a destination type of a package", () => {
     await page.getByRole("button", { name: "Connect and send a test" }).click();
     const result = page.getByRole("region", { name: "Test" });
     await result.getByText("Delivered", { exact: true }).waitFor();
+    await result.getByText("250").first().waitFor();
     expect(await first).toMatchObject({
       from: "<sluice@example.com>",
       to: ["<ops@example.com>", "<dev@example.com>"],

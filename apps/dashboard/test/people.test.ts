@@ -207,6 +207,9 @@ describeInBrowser("audiences, computed traits and deletions", () => {
       { type: "identify", userId: "bob", anonymousId: "phone" },
       { type: "alias", userId: "bob", previousId: "robert" },
     );
+    const settings = { fileName: "bob.jsonl" };
+    const sourceIds = [dashboard.sourceId];
+    await dashboard.api("POST", "/destinations", { type: "file", name: "Archive", sourceIds, settings });
     await page.goto(`${dashboard.url}/deletions`);
     await page.getByRole("button", { name: "Delete users" }).click();
     const dialog = page.getByRole("dialog");
@@ -225,6 +228,7 @@ describeInBrowser("audiences, computed traits and deletions", () => {
       .getByRole("dialog")
       .getByText(/messages, .*the profile/)
       .waitFor();
+    await page.getByText("Archive (file) keeps what it got").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "User id to lift" }).fill("bob");
     await page.getByRole("button", { name: "Lift by id" }).click();

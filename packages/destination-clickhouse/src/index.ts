@@ -13,6 +13,7 @@ const clickhouse: DefinedDestination = defineDestination<ClickHouseSettings>({
   type: "clickhouse",
   name: "ClickHouse",
   description: "Writes each message as a row of a ClickHouse table",
+  icon: "M3 2.5v11M6 2.5v11M9 2.5v11M12 2.5v3M12 8v.01M12 10.5v3",
   settings: SETTINGS,
   takesDeletions: "erase",
   timeoutMs: 60_000,
@@ -49,7 +50,7 @@ function opened(settings: ClickHouseSettings, http: HttpClient): OpenDestination
         return refusal(response, settings);
       }
       hasTable = true;
-      return { kind: "delivered", reason };
+      return { kind: "delivered", reason, detail: `in ${settings.database}.${settings.table}` };
     } catch (error) {
       const { code = "error", message } = error as NodeJS.ErrnoException;
       return { kind: "retry", reason: code, detail: message };

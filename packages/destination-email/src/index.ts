@@ -9,6 +9,7 @@ const email: DefinedDestination = defineDestination<EmailSettings>({
   name: "Email",
   description:
     "Sends messages as plain-text email over SMTP: made for few messages, such as those of incidents",
+  icon: "M2 4.5a1 1 0 0 1 1-1h10a1 1 0 0 1 1 1v7a1 1 0 0 1-1 1H3a1 1 0 0 1-1-1ZM2.3 4.5 8 9l5.7-4.5",
   settings: SETTINGS,
   check: checkSettings,
   target: ({ host, port }) => `email:${host}:${port}`,

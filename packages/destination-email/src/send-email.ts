@@ -46,7 +46,7 @@ export async function sendEmail(
         messageId: `<${messageId}>`,
         headers: { "Auto-Submitted": "auto-generated" },
       });
-      return { kind: "delivered", reason: response.slice(0, 3) };
+      return { kind: "delivered", reason: response.slice(0, 3), detail: response };
     } finally {
       signal.removeEventListener("abort", stop);
       transport.close();

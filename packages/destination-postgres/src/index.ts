@@ -18,6 +18,7 @@ const postgres: DefinedDestination = defineDestination<PostgresSettings>({
   type: "postgres",
   name: "PostgreSQL",
   description: "Writes each message as a row of a PostgreSQL table, once",
+  icon: "M13.5 4c0 1.1-2.5 2-5.5 2s-5.5-.9-5.5-2S5 2 8 2s5.5.9 5.5 2ZM2.5 4v8c0 1.1 2.5 2 5.5 2s5.5-.9 5.5-2V4M2.5 8c0 1.1 2.5 2 5.5 2s5.5-.9 5.5-2",
   settings: SETTINGS,
   check: checkSettings,
   takesDeletions: "erase",
@@ -66,7 +67,8 @@ function opened(settings: PostgresSettings, connect: Parameters<typeof connected
   return {
     async deliverBatch({ messages }, { signal }): Promise<BatchResult> {
       try {
-        return await using(signal, (client) => insertAll(messages, (some) => insert(client, some)));
+        const result = await using(signal, (client) => insertAll(messages, (some) => insert(client, some)));
+        return { ...result, detail: `in ${nameOf(settings)}` };
       } catch (error) {
         return failureOf(error, settings);
       }

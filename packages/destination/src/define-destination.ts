@@ -22,10 +22,18 @@ export function defineDestination<Settings extends object>(
   return { interfaceVersion: DESTINATION_INTERFACE, definition: definition as DestinationDefinition<never> };
 }
 
+/** Commands and numbers of a path, and so no markup. */
+const ICON = /^[Mm][MmLlHhVvCcSsQqTtAaZz0-9eE .,+-]{1,999}$/;
+
+export function isIcon(value: unknown): value is string {
+  return typeof value === "string" && ICON.test(value);
+}
+
 /** What is wrong with a definition, for callers without types too. */
 function problemOf<Settings extends object>({
   type,
   name,
+  icon,
   settings,
   takesDeletions,
   open,
@@ -33,6 +41,8 @@ function problemOf<Settings extends object>({
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
     return `type must be 1 to 50 small letters, digits and "-", the first a letter, got ${JSON.stringify(type)}`;
   if (typeof name !== "string" || name.trim() === "") return "name must be a text";
+  if (icon !== undefined && !isIcon(icon))
+    return "icon must be the d of an SVG path: a text of commands and numbers, at most 1,000 characters";
   if (typeof open !== "function") return "open must be a function";
   if (takesDeletions !== undefined && !["message", "erase", "none"].includes(takesDeletions))
     return `takesDeletions must be message, erase or none, got ${JSON.stringify(takesDeletions)}`;

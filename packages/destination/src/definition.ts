@@ -12,6 +12,11 @@ export interface DestinationDefinition<Settings extends object = Record<string, 
   readonly name: string;
   /** One sentence about what it does, for the catalog. */
   readonly description?: string;
+  /**
+   * The dashboard's icon of the type: the `d` of an SVG path on a grid of 16 × 16, drawn as a line 1.5 wide in the colour of the text. At
+   * most 1,000 characters. Default: an arrow into a tray.
+   */
+  readonly icon?: string;
   readonly settings: SettingsSchema;
   /** What is wrong with valid settings together. Secrets are the texts themselves. Default: nothing. */
   check?(settings: Settings): readonly SettingsProblem[];
@@ -137,7 +142,12 @@ export interface Attempt {
  * `detail` may say more, and is shown with the attempt. Secrets are removed from both.
  */
 export type DeliveryResult =
-  | { readonly kind: "delivered"; readonly reason: string }
+  | {
+      readonly kind: "delivered";
+      readonly reason: string;
+      /** What arrived, or where it is now. Shown for test messages. */
+      readonly detail?: string;
+    }
   /** It may work later. The collector retries within the destination's retry window. */
   | {
       readonly kind: "retry";

@@ -1,4 +1,4 @@
-export { type DefinedDestination, defineDestination } from "./define-destination.js";
+export { type DefinedDestination, defineDestination, isIcon } from "./define-destination.js";
 export {
   type Attempt,
   type Batch,

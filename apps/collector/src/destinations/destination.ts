@@ -13,6 +13,8 @@ export interface DestinationType {
   readonly name: string;
   /** One sentence about what it does. */
   readonly description?: string;
+  /** The `d` of an SVG path on a grid of 16 × 16. */
+  readonly icon?: string;
   readonly mode: "cloud";
   /** The source kinds that it supports. */
   readonly sources: readonly SourceKind[];
@@ -113,6 +115,8 @@ export interface Round {
   readonly doneUrls: readonly string[];
   /** The URLs in `doneUrls` that failed permanently. */
   readonly failedUrls: readonly string[];
+  /** A test message: the attempt shows what arrived. Default: false. */
+  readonly isTest?: boolean;
   /** Call it when an attempt starts. Returns the trace context to send. Absent, or undefined: the message belongs to no trace. */
   startTrace?(): AttemptTrace | undefined;
   /** Records an attempt in the trace. May be called after the round has ended. `trace`: from `startTrace`. */

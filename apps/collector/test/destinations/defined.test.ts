@@ -25,6 +25,7 @@ async function collectorWith(open: Open): Promise<{ collector: TestCollector; id
     type: "tally",
     name: "Tally",
     description: "Counts messages",
+    icon: "M2 2h12",
     settings: SETTINGS,
     target: ({ host }) => `tally:${host}`,
     open,
@@ -62,8 +63,42 @@ it("is in the catalog with its words", async () => {
   const { collector } = await collectorWith(() => ({ deliver: async () => DELIVERED }));
   const { items } = (await collector.api("GET", "/catalog")) as { items: object[] };
   expect(items).toContainEqual(
-    expect.objectContaining({ type: "tally", name: "Tally", description: "Counts messages" }),
+    expect.objectContaining({
+      type: "tally",
+      name: "Tally",
+      description: "Counts messages",
+      icon: "M2 2h12",
+    }),
   );
+});
+
+it("has no icon that is more than a path", async () => {
+  const definition = {
+    type: "tally",
+    name: "Tally",
+    settings: SETTINGS,
+    icon: '"/><script>',
+    open: () => ({ deliver: async () => DELIVERED }),
+  };
+  // As a package that does not call defineDestination.
+  const collector = await startTestCollector({ destinations: [{ interfaceVersion: 1, definition }] });
+  onTestFinished(() => collector.close());
+  expect(JSON.stringify(await collector.api("GET", "/catalog"))).not.toContain("<script");
+});
+
+it("shows what a test message was and what arrived, and not what every message did", async () => {
+  const { collector, id } = await collectorWith(() => ({
+    deliver: async () => ({ ...DELIVERED, detail: "number 7 of s3cret-token" }),
+  }));
+  const sent = (await collector.api("POST", `/destinations/${id}/test`, {})) as {
+    requestBody: { text: string };
+  };
+  expect(sent).toMatchObject({ state: "delivered", attempts: [{ response: "number 7 of [redacted]" }] });
+  expect(JSON.parse(sent.requestBody.text)).toMatchObject({ type: "track", event: "Test Event" });
+  expect(await collector.api("GET", `/destinations/${id}/test`)).toMatchObject({ last: sent });
+  await track(collector);
+  await collector.advance(1_000);
+  expect(JSON.stringify(await outcome(collector))).not.toContain("number 7");
 });
 
 const DELIVERED = { kind: "delivered", reason: "counted" } as const;

@@ -45,12 +45,12 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Decorative. An icon without text gets its name from the button around it. */
-export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
+/** Decorative. An icon without text gets its name from the button around it. `name`: one of ours, or a path of the same kind. */
+export function Icon({ name, size = 16 }: { name: IconName | { readonly path: string }; size?: number }) {
   return (
     <svg className="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path
-        d={PATHS[name]}
+        d={typeof name === "string" ? PATHS[name] : name.path}
         fill="none"
         stroke="currentColor"
         strokeWidth={name === "more" ? 2.4 : 1.5}

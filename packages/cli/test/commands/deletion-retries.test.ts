@@ -21,6 +21,17 @@ async function refused(userId: string): Promise<string> {
   return id;
 }
 
+it("says in the receipt where the user's messages remain", async () => {
+  await json([..."destinations create --type file --name Archive".split(" "), "--set", "fileName=a.jsonl"]);
+  const { messageId } = await json(["send", "identify", "--user", "eve"]);
+  await at.sluice(["messages", "wait", messageId, "--timeout", "20s"]);
+  const { id } = await json(["deletions", "create", "eve", "--yes"]);
+  await expect
+    .poll(async () => (await at.sluice(["deletions", "get", id])).out, { timeout: 20_000 })
+    .toMatch(/Archive +Archive \(file\) keeps what it got before the deletion/);
+  await json(["destinations", "delete", "Archive", "--yes"]);
+}, 60_000);
+
 it("sends refused delete messages again, or gives them up", async () => {
   let status = 404;
   await using hook = await receiver(() => status);

@@ -4,7 +4,7 @@ import type { EndpointTable } from "../endpoint.js";
 import { DestinationStatusView } from "../health.js";
 import { ListQuery, listOf } from "../list.js";
 import { closed, described, oneOf, type Shape } from "../shape.js";
-import { AttemptView, DeliveryStateView } from "./messages.js";
+import { AttemptView, DeliveryStateView, RequestBodyView } from "./messages.js";
 import { SourceKindView } from "./sources.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
@@ -23,6 +23,12 @@ export const CatalogEntryView = Type.Object({
   sources: Type.Array(SourceKindView),
   historical: Type.Boolean({ description: "Whether it accepts old messages" }),
   description: Type.Optional(Type.String({ description: "One sentence about what it does" })),
+  icon: Type.Optional(
+    Type.String({
+      description: "The `d` of an SVG path on a grid of 16 × 16: commands and numbers only",
+      pattern: "^[Mm][MmLlHhVvCcSsQqTtAaZz0-9eE .,+-]{1,999}$",
+    }),
+  ),
   settingsSchema: Type.Object({}, { description: "JSON Schema of `settings`" }),
 });
 export type CatalogEntryView = Shape<typeof CatalogEntryView>;
@@ -177,6 +183,7 @@ export const TestSendView = Type.Object({
   at: Type.String({ description: "When it was sent" }),
   state: described(DeliveryStateView, "`pending`: it failed, and a real message would be retried"),
   reason: Type.String(),
+  requestBody: described(RequestBodyView, "What was sent: the body of a request, or the message in JSON"),
   attempts: Type.Array(AttemptView),
 });
 export type TestSendView = Shape<typeof TestSendView>;
@@ -277,7 +284,7 @@ export const destinationEndpoints = {
     commands: [
       {
         name: "destinations test",
-        text: "{state}: {reason}",
+        text: "{state}: {reason}\nsent: {requestBody.text}",
         rows: "attempts",
         columns: "url status latencyMs response ERROR:error.message",
         example: "Warehouse",

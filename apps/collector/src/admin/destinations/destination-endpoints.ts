@@ -53,7 +53,8 @@ export const destinationEndpoints: readonly Endpoint[] = [
     const sent = await delivery.test(params.id);
     if (sent === undefined) throw notFound("destination", params.id);
     const attempts = sent.attempts.map((attempt) => attemptView(attempt, sent.messageId));
-    const body = { ...sent, at: formatTime(clock.now()), attempts };
+    const requestBody = { text: sent.requestBody, bytes: Buffer.byteLength(sent.requestBody) };
+    const body = { ...sent, at: formatTime(clock.now()), requestBody, attempts };
     await keepLastTest(store.config, params.id, body);
     return { status: 200, body };
   }),

@@ -50,6 +50,7 @@ export function catalogEntryView(type: DestinationType): CatalogEntryView {
     sources: type.sources,
     historical: type.historical.accepted,
     ...(type.description === undefined ? {} : { description: type.description }),
+    ...(type.icon === undefined ? {} : { icon: type.icon }),
     settingsSchema: type.settingsSchema,
   };
 }

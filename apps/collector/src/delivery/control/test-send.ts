@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Store } from "@sluice/event-log";
 import { DOCUMENT_KINDS } from "@sluice/event-log";
-import { formatTime } from "@sluice/protocol";
+import { formatTime, webhookPayload } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../../destinations/catalog.js";
-import type { RoundAttempt } from "../../destinations/destination.js";
+import type { OutgoingMessage, RoundAttempt } from "../../destinations/destination.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import { disableTarget } from "./disable-target.js";
@@ -15,6 +15,8 @@ export interface TestSend {
   /** `pending`: a real message would be retried. */
   readonly state: "delivered" | "failed" | "pending";
   readonly reason: string;
+  /** What was sent: the body of a request, or the message in JSON. */
+  readonly requestBody: string;
   readonly attempts: readonly (RoundAttempt & { readonly attempt: number })[];
 }
 
@@ -38,40 +40,51 @@ export async function testSend(
     const attempts: (RoundAttempt & { attempt: number })[] = [];
     const goneUrls: string[] = [];
     const nowMs = clock.now();
-    const delivered = destination.deliver(
-      {
-        messageId,
-        sourceId: document.value.connections[0]?.sourceId ?? "test",
-        timestamp: formatTime(nowMs),
-        offset: 0,
-        receivedAtMs: nowMs,
-        message: {
-          type: "track",
-          messageId,
-          userId: "test-user",
-          event: "Test Event",
-          properties: { test: true },
-        },
-      },
-      {
-        number: 1,
-        isAgain: true,
-        numberAt: () => 1,
-        isLast: true,
-        waitingUrls: [],
-        doneUrls: [],
-        failedUrls: [],
-        repeat() {},
-        gone: (url) => void goneUrls.push(url),
-        record: (attempt) => attempts.push({ ...attempt, attempt: 1 }),
-      },
-    );
+    const message = testMessage(messageId, document.value, nowMs);
+    const requestBody =
+      type.requestBody?.(document.value.settings, message) ??
+      JSON.stringify(webhookPayload(message.message, message.timestamp));
+    const delivered = destination.deliver(message, {
+      number: 1,
+      isAgain: true,
+      numberAt: () => 1,
+      isLast: true,
+      isTest: true,
+      waitingUrls: [],
+      doneUrls: [],
+      failedUrls: [],
+      repeat() {},
+      gone: (url) => void goneUrls.push(url),
+      record: (attempt) => attempts.push({ ...attempt, attempt: 1 }),
+    });
     destination.batches?.drain();
     const outcome = await delivered;
     for (const url of goneUrls) await disableTarget({ store, catalog, clock }, destinationId, url);
     const state = outcome.kind === "retry" || outcome.kind === "aborted" ? "pending" : outcome.kind;
-    return { messageId, state, reason: "reason" in outcome ? outcome.reason : "aborted", attempts };
+    const reason = "reason" in outcome ? outcome.reason : "aborted";
+    return { messageId, state, reason, requestBody, attempts };
   } finally {
     await destination.close();
   }
+}
+
+function testMessage(
+  messageId: string,
+  { connections }: Pick<DestinationDocument, "connections">,
+  nowMs: number,
+): OutgoingMessage {
+  return {
+    messageId,
+    sourceId: connections[0]?.sourceId ?? "test",
+    timestamp: formatTime(nowMs),
+    offset: 0,
+    receivedAtMs: nowMs,
+    message: {
+      type: "track",
+      messageId,
+      userId: "test-user",
+      event: "Test Event",
+      properties: { test: true },
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { DeliveryResult } from "@sluice/destination";
 import type { Clock } from "@sluice/resilience";
-import type { RoundAttempt, RoundOutcome } from "../destination.js";
+import type { Round, RoundAttempt, RoundOutcome } from "../destination.js";
 import { oneLine } from "../one-line.js";
 import type { RedactEcho } from "../webhooks/request/redact-echo.js";
 
@@ -17,6 +17,20 @@ export type Ended<Result = DeliveryResult> = Result | DeliveryResult | { readonl
 export interface Concluded {
   readonly outcome: RoundOutcome;
   readonly error?: { readonly code: string; readonly message: string };
+  /** What arrived. */
+  readonly detail?: string;
+}
+
+/** What is recorded of an attempt besides its time and place. */
+export function recorded(
+  { error, detail }: Pick<Concluded, "error" | "detail">,
+  { isTest = false }: Pick<Round, "isTest">,
+): Pick<RoundAttempt, "error" | "response"> {
+  return {
+    ...(error === undefined ? {} : { error }),
+    // A text for every message would take as much room as the messages.
+    ...(isTest && detail !== undefined ? { response: detail } : {}),
+  };
 }
 
 /** The time and place of an attempt. */
@@ -72,8 +86,10 @@ export class Attempts {
         error: { code: "aborted", message: "The collector stopped, or the destination was changed" },
       };
     const reason = oneLine(redact(ended.reason), MOST_REASON);
-    if (ended.kind === "delivered") return { outcome: { kind: "delivered", reason } };
-    const error = { code: reason, message: oneLine(redact(ended.detail ?? ended.reason), MOST_DETAIL) };
+    const detail = ended.detail === undefined ? undefined : oneLine(redact(ended.detail), MOST_DETAIL);
+    if (ended.kind === "delivered")
+      return { outcome: { kind: "delivered", reason }, ...(detail === undefined ? {} : { detail }) };
+    const error = { code: reason, message: detail ?? oneLine(redact(ended.reason), MOST_DETAIL) };
     if (ended.kind === "failed") return { error, outcome: { kind: "failed", reason } };
     const { retryAfterMs, isReachable = false } = ended;
     const wait = retryAfterMs === undefined || !(retryAfterMs > 0) ? {} : { retryAfterMs };

@@ -1,4 +1,4 @@
-import type { DefinedDestination, OpenDestination } from "@sluice/destination";
+import { type DefinedDestination, isIcon, type OpenDestination } from "@sluice/destination";
 import type { Clock } from "@sluice/resilience";
 import type { ResolveHost } from "../../sender/checked-connector.js";
 import type { EgressPolicy } from "../../sender/egress-policy.js";
@@ -32,6 +32,8 @@ export function definedType({ definition }: DefinedDestination, deps: DefinedDep
     type,
     name,
     ...(definition.description === undefined ? {} : { description: definition.description }),
+    // A package may come without the check of defineDestination.
+    ...(isIcon(definition.icon) ? { icon: definition.icon } : {}),
     mode: "cloud",
     sources: ["web", "mobile", "server"],
     historical: maxAgeMs === undefined ? { accepted: true } : { accepted: false, limitMs: maxAgeMs },

@@ -2,7 +2,7 @@ import type { BatchLimits, BatchResult, DeliversBatches } from "@sluice/destinat
 import type { Clock } from "@sluice/resilience";
 import { Batches, type GatheredBatch } from "../batches/batches.js";
 import type { Destination, RoundOutcome } from "../destination.js";
-import { type Attempts, type Concluded, type Ended, isResult } from "./attempts.js";
+import { type Attempts, type Concluded, type Ended, isResult, recorded } from "./attempts.js";
 import { erased, erases, publicMessage, type RunnerParts } from "./deliver-messages.js";
 
 const LIMITS: Required<BatchLimits> = {
@@ -55,8 +55,7 @@ async function sendBatch(
   });
   const results = concludeEach(ended, items.length, attempts);
   items.forEach(({ round }, index) => {
-    const error = results[index]?.error;
-    round.record({ ...timed, ...(error === undefined ? {} : { error }) }, traces[index]);
+    round.record({ ...timed, ...recorded(results[index] ?? {}, round) }, traces[index]);
   });
   return results.map(({ outcome }) => outcome);
 }

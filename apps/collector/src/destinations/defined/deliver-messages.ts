@@ -7,7 +7,7 @@ import type {
 } from "@sluice/destination";
 import { webhookPayload } from "@sluice/protocol";
 import type { AttemptTrace, Destination, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
-import type { Attempts } from "./attempts.js";
+import { type Attempts, recorded } from "./attempts.js";
 
 export interface RunnerParts {
   readonly attempts: Attempts;
@@ -30,9 +30,9 @@ export function deliverMessages(
         const attempt = { number, isLast, signal };
         return erased(open, message, attempt) ?? open.deliver(publicMessage(message, trace), attempt);
       });
-      const { error, outcome } = attempts.conclude(ended);
-      round.record({ ...timed, ...(error === undefined ? {} : { error }) }, trace);
-      return outcome;
+      const concluded = attempts.conclude(ended);
+      round.record({ ...timed, ...recorded(concluded, round) }, trace);
+      return concluded.outcome;
     },
     close() {
       attempts.abort();

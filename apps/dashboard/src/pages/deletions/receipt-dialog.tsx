@@ -3,6 +3,7 @@ import { CopyButton } from "../../ui/controls/copy-button.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { counted } from "../../words/numbers.js";
 import { localTime } from "../../words/times.js";
+import { visibleText } from "../../words/visible-text.js";
 import { DeleteMessages } from "./delete-messages.js";
 
 /** What was removed, where and when. */
@@ -64,6 +65,16 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
           ))}
         </ul>
       </section>
+      {receipt.kept && (
+        <section className="stack-tight">
+          <h3>Kept elsewhere</h3>
+          <ul className="receipt">
+            {receipt.kept.map(({ destinationId, message }) => (
+              <li key={destinationId}>{visibleText(message, 400)}</li>
+            ))}
+          </ul>
+        </section>
+      )}
       <DeleteMessages deletion={deletion} receipt={receipt} />
       <div>
         <CopyButton withText label="Copy as JSON" text={JSON.stringify(deletion, null, 2)} />

@@ -2,7 +2,8 @@ import type { CatalogEntryView } from "@sluice/control-api";
 import type { IconName } from "../../ui/icon.js";
 
 interface CatalogWords {
-  readonly icon: IconName;
+  /** A name, or the path of a type's own icon. */
+  readonly icon: IconName | { readonly path: string };
   readonly lead: string;
 }
 
@@ -21,7 +22,10 @@ const WORDS: Readonly<Record<string, CatalogWords>> = {
 /** Types from packages describe themselves. */
 export function catalogWords({
   type,
+  icon,
   description = "Sends each message to another system",
-}: Pick<CatalogEntryView, "type" | "description">): CatalogWords {
-  return WORDS[type] ?? { icon: "destinations", lead: `${description}.` };
+}: Pick<CatalogEntryView, "type" | "description" | "icon">): CatalogWords {
+  return (
+    WORDS[type] ?? { icon: icon === undefined ? "destinations" : { path: icon }, lead: `${description}.` }
+  );
 }

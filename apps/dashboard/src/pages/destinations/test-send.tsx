@@ -62,7 +62,7 @@ export function TestSend({
 }
 
 /** A test is sent once, so one that a real message would repeat has failed. */
-function Sent({ sent: { at, state, reason, attempts } }: { sent: TestSendView }) {
+function Sent({ sent: { at, state, reason, attempts, requestBody } }: { sent: TestSendView }) {
   const isDelivered = state === "delivered";
   return (
     <div className="stack-tight">
@@ -77,7 +77,11 @@ function Sent({ sent: { at, state, reason, attempts } }: { sent: TestSendView })
         </span>
       </p>
       {attempts.map((attempt) => (
-        <AttemptDetails key={`${attempt.url} ${attempt.attempt}`} attempt={attempt} />
+        <AttemptDetails
+          key={`${attempt.url} ${attempt.attempt}`}
+          attempt={attempt}
+          requestBody={requestBody}
+        />
       ))}
     </div>
   );

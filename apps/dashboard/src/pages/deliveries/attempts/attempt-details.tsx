@@ -26,6 +26,9 @@ export function AttemptDetails({
         {attempt.address && <span className="faint">at {attempt.address}</span>}
       </p>
       {attempt.error && <p className="small">{visibleText(attempt.error.message, 500)}</p>}
+      {attempt.status === undefined && attempt.response && (
+        <p className="small">{visibleText(attempt.response, 500)}</p>
+      )}
       {hasDetails && (
         <details className="more">
           <summary>Request and response</summary>
