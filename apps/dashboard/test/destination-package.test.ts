@@ -76,6 +76,32 @@ describeInBrowser("a destination type of a package", () => {
     await page.getByRole("heading", { name: "Destinations", level: 1 }).waitFor();
   });
 
+  test("settings that belong together are one part of the form", async () => {
+    await page.goto(`${dashboard.url}/catalog/webhooks`);
+    await page.getByRole("textbox", { name: "URL 1" }).fill("http://127.0.0.1:9/hook");
+    await page.getByText("More settings").click();
+    const batch = page.getByRole("group", { name: "Batches" });
+    const most = batch.getByRole("spinbutton", { name: "Messages in a request" });
+    await most.fill("0");
+    await page.getByRole("checkbox", { name: "Enabled" }).uncheck();
+    await page.getByRole("button", { name: "Connect", exact: true }).click();
+    await batch.getByText("Messages in a request must be an integer from 1 to 1000").waitFor();
+    await most.fill("50");
+    await page.getByRole("button", { name: "Connect", exact: true }).click();
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByText("More settings").click();
+    const id = /destinations\/([^/?]+)/.exec(page.url())?.[1] ?? "";
+    const settings = async () =>
+      (await dashboard.api<{ settings: object }>("GET", `/destinations/${id}`)).settings;
+    expect(await settings()).toMatchObject({ batch: { maxMessages: 50, maxAgeMs: 1_000 } });
+    expect(await violations(page)).toEqual([]);
+    await most.fill("");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    expect(await settings()).not.toHaveProperty("batch");
+    await dashboard.api("DELETE", `/destinations/${id}`);
+  }, 60_000);
+
   test("email is set up, changed and moved to another server", async () => {
     const login = { user: "sluice", password: "correct horse" };
     await using server = await smtp.smtpServer({ security: "starttls", login });

@@ -108,6 +108,10 @@ const WITHOUT_FORM: Readonly<Record<string, string>> = {
 /** Nested fields are listed under these names. */
 const INSIDE: Readonly<Record<string, string>> = { filters: "filters", filter: "replay", sync: "sync" };
 
+interface Settings {
+  readonly [name: string]: { title?: string; deprecated?: boolean; properties?: Settings };
+}
+
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
@@ -157,7 +161,7 @@ describeInBrowser("fields of the API", () => {
     const { items } = await dashboard.api<{
       items: {
         type: string;
-        settingsSchema: { properties?: Record<string, { title?: string; deprecated?: boolean }> };
+        settingsSchema: { properties?: Settings };
       }[];
     }>("GET", "/catalog");
     const { page, context, problems } = await openPage(browser);
@@ -168,7 +172,10 @@ describeInBrowser("fields of the API", () => {
       await page.getByRole("button", { name: /^Connect/ }).waitFor();
       const more = page.getByText("More settings");
       if (await more.isVisible()) await more.click();
-      for (const [name, { title = name, deprecated }] of Object.entries(settingsSchema.properties ?? {})) {
+      const settings = Object.entries(settingsSchema.properties ?? {}).flatMap(([name, setting]) =>
+        Object.entries(setting.properties ?? { [name]: setting }),
+      );
+      for (const [name, { title = name, deprecated }] of settings) {
         if (deprecated) continue;
         const label = name === "webhooks" ? "URL 1" : title;
         await page.getByLabel(label, { exact: false }).first().waitFor();

@@ -56,13 +56,20 @@ function problemOf<Settings extends object>({
 
 function settingProblem(
   name: string,
-  { title, type, pattern, secret }: SettingSchema,
+  { title, type, pattern, secret, properties = {} }: SettingSchema,
   all: readonly string[],
 ): string | undefined {
   if (typeof title !== "string" || type === undefined)
     return `the setting ${name} must have a title and a type`;
   if (pattern !== undefined && !isPattern(pattern))
     return `the pattern of ${name} is not a regular expression`;
+  const inner = Object.entries(properties).map(([one, schema]) =>
+    schema.secret === undefined
+      ? settingProblem(`${name}.${one}`, schema, all)
+      : `the secret ${name}.${one} must not be in a group`,
+  );
+  const problem = inner.find((one) => one !== undefined);
+  if (problem !== undefined) return problem;
   const unknown = secret?.boundTo.find((other) => !all.includes(other));
   return unknown === undefined ? undefined : `the secret ${name} is bound to ${unknown}, which is no setting`;
 }

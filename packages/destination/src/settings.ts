@@ -21,6 +21,8 @@ export interface SettingSchema {
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
+  /** Of an `object`: settings that make sense only together, without secrets. Without a value, none of them has one. */
+  readonly properties?: { readonly [name: string]: SettingSchema };
   /** A regular expression for a text, or for each item of a list. */
   readonly pattern?: string;
   /** Completes the error "NAME must be …". Default: made from the other keywords. */

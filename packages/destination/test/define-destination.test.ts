@@ -25,6 +25,14 @@ it.each([
   [{ open: undefined }, "open must be a function"],
   [{ settings: undefined }, "settings must be a schema"],
   [withSetting({ title: undefined }), "the setting token must have a title and a type"],
+  [
+    withSetting({
+      type: "object",
+      properties: { key: { title: "Key", type: "string", secret: { boundTo: [] } } },
+    }),
+    "the secret token.key must not be in a group",
+  ],
+  [withSetting({ type: "object", properties: { key: {} } }), "the setting token.key must have a title"],
   [withSetting({ pattern: "(" }), "the pattern of token is not a regular expression"],
   [withSetting({ secret: { boundTo: ["host"] } }), "the secret token is bound to host, which is no setting"],
 ])("refuses %j", (change, problem) => {

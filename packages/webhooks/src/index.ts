@@ -17,6 +17,7 @@ export {
   type GroupPayload,
   type IdentifyPayload,
   type PagePayload,
+  type ParsedPayloads,
   parsePayload,
   parsePayloads,
   type ScreenPayload,

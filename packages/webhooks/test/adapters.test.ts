@@ -109,14 +109,14 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
     expect(got).toEqual([[JSON.parse(BODY), { messageId: "m1", attempt: 2, rawBody: BODY }]]);
   });
 
-  it("passes on each message of an array, signed once", async () => {
+  it("passes on each message of a batch, signed once", async () => {
     const got: unknown[] = [];
     const url = await open({
       secret: SECRET,
       onMessage: ({ type }, { messageId, attempt }) => void got.push([type, messageId, attempt]),
     });
-    const array = `[${BODY},${JSON.stringify({ ...JSON.parse(BODY), messageId: "m2" })}]`;
-    expect((await post(url, array, { "x-signature": sign(array, SECRET) })).status).toBe(200);
+    const batch = `{"messages":[${BODY},${JSON.stringify({ ...JSON.parse(BODY), messageId: "m2" })}]}`;
+    expect((await post(url, batch, { "x-signature": sign(batch, SECRET) })).status).toBe(200);
     expect(got).toEqual([
       ["track", "m1", 2],
       ["track", "m2", 2],
@@ -283,9 +283,9 @@ describe.each(Object.entries(ADAPTERS))("%s", (name, open) => {
   );
 });
 
-describe("an array", () => {
+describe("a batch", () => {
   const bodyOf = (...ids: readonly string[]) =>
-    JSON.stringify(ids.map((messageId) => ({ type: "track", event: "E", messageId })));
+    JSON.stringify({ messages: ids.map((messageId) => ({ type: "track", event: "E", messageId })) });
   const postSigned = (url: string, body: string) => post(url, body, { "x-signature": sign(body, SECRET) });
 
   it("is handled from where it failed when it comes again", async () => {
@@ -305,7 +305,7 @@ describe("an array", () => {
     expect((await postSigned(url, bodyOf("m1", "m2", "m3"))).status).toBe(500);
     isBroken = false;
     expect((await postSigned(url, bodyOf("m1", "m2", "m3"))).status).toBe(200);
-    // After a crash of the collector, messages may come in another array.
+    // After a crash of the collector, messages may come in another batch.
     expect((await postSigned(url, bodyOf("m3", "m4"))).status).toBe(200);
     expect(await (await postSigned(url, bodyOf("m4"))).text()).toBe("already handled");
     expect(got).toEqual(["m1", "m2", "m3", "m4"]);
@@ -340,10 +340,7 @@ describe("an array", () => {
     const url = await listen(
       nodeHandler({ secret: SECRET, onMessage: (_message, { messageId }) => void got.push(messageId) }),
     );
-    const body = JSON.stringify([
-      { type: "track", event: "A" },
-      { type: "track", event: "B" },
-    ]);
+    const body = JSON.stringify({ messages: ["A", "B"].map((event) => ({ type: "track", event })) });
     await postSigned(url, body);
     await post(url, body, { ...signStandard(body, SECRET, { id: "batch_1", timestampMs: Date.now() }) });
     expect(got.slice(0, 2)).toEqual(
@@ -352,10 +349,13 @@ describe("an array", () => {
     expect(got.slice(2)).toEqual(["batch_1.0", "batch_1.1"]);
   });
 
-  it.each(["[]", '[{"type":"track"},1]', '[[{"type":"track"}]]'])("is refused as %s", async (body) => {
-    const url = await listen(nodeHandler({ secret: SECRET, ...QUIET }));
-    expect((await postSigned(url, body)).status).toBe(400);
-  });
+  it.each(['{"messages":[]}', '{"messages":[{"type":"track"},1]}', '[{"type":"track"}]', '{"messages":{}}'])(
+    "is refused as %s",
+    async (body) => {
+      const url = await listen(nodeHandler({ secret: SECRET, ...QUIET }));
+      expect((await postSigned(url, body)).status).toBe(400);
+    },
+  );
 });
 
 describe("a receiver", () => {

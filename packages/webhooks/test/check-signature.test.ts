@@ -107,7 +107,7 @@ describe("signedIds", () => {
   const idsOf = (
     message: object,
     check: Exclude<SignatureCheck, { kind: "refused" }> = { kind: "classic" },
-  ) => signedIds(check, [message as WebhookPayload], BODY, false)[0];
+  ) => signedIds(check, { messages: [message as WebhookPayload], isBatch: false }, BODY)[0];
 
   it.each<[name: string, message: object, id: string]>([
     ["the message's id", { messageId: "m1" }, "m1"],

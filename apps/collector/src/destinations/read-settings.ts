@@ -46,12 +46,32 @@ export async function readSettings<Stored extends object>(
   return issues.length === 0 ? { ok: true, settings } : { ok: false, issues };
 }
 
+/** Reads settings that only make sense together, such as `batch`: checked, completed and kept like those around them. */
+function groupReader<Stored extends object>(
+  name: string,
+  properties: SettingsSchema["properties"],
+  previous: Stored | undefined,
+): SettingReader<Stored> {
+  return async (given, refuse) => {
+    const kept = previous?.[name as keyof Stored] as object | undefined;
+    if (given === undefined) return (kept === undefined ? {} : { [name]: kept }) as Partial<Stored>;
+    if (given === null) return {};
+    const read = await readSettings<object>(given, kept, {
+      schema: { type: "object", additionalProperties: false, properties },
+    });
+    if (read.ok) return { [name]: read.settings } as Partial<Stored>;
+    for (const { path, code, message } of read.issues) refuse(path.replace("settings", name), code, message);
+    return {};
+  };
+}
+
 /** Reads a setting that its schema describes completely. */
 function schemaReader<Stored extends object>(
   name: string,
   setting: SettingSchema,
   previous: Stored | undefined,
 ): SettingReader<Stored> {
+  if (setting.properties !== undefined) return groupReader(name, setting.properties, previous);
   return (given, refuse) => {
     const kept = previous?.[name as keyof Stored];
     // Not checked again: a stored value whose rule has changed must not block the change of another setting.
@@ -90,7 +110,7 @@ function ruleOf({ type, enum: words, minimum, exclusiveMinimum, maximum }: Setti
   if (type === "boolean") return "true or false";
   if (type === "string") return "a string";
   if (type === "array") return "a list of at least one text";
-  const noun = [type].flat().includes("integer") ? "an integer" : "a number";
+  const noun = type === "integer" ? "an integer" : "a number";
   if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
   if (maximum === undefined) return `${noun} of at least ${minimum}`;
   return `${noun} from ${minimum} to ${maximum}`;

@@ -16,10 +16,21 @@ interface World {
   readonly id: string;
 }
 
-async function world(settings: object = {}): Promise<World> {
+interface WorldOptions {
+  /** Null: no batches. */
+  readonly maxMessages?: number | null;
+  readonly maxAgeMs?: number;
+  readonly [setting: string]: unknown;
+}
+
+async function world({ maxMessages = 3, maxAgeMs, ...settings }: WorldOptions = {}): Promise<World> {
   const collector = await startTestCollector();
   onTestFinished(() => collector.close());
-  const id = await collector.connect({ webhooks: [{ url: URL_A }], batchMessages: 3, ...settings });
+  const id = await collector.connect({
+    webhooks: [{ url: URL_A }],
+    batch: maxMessages === null ? null : { maxMessages, ...(maxAgeMs === undefined ? {} : { maxAgeMs }) },
+    ...settings,
+  });
   return { collector, id };
 }
 
@@ -34,8 +45,8 @@ const send = async ({ collector }: World, ...ids: readonly string[]): Promise<vo
   for (const id of ids) await collector.send(track(id));
 };
 const idsOf = ({ body }: ScriptedRequest): readonly string[] =>
-  (JSON.parse(body) as { messageId: string }[]).map(({ messageId }) => messageId);
-const arrays = ({ collector }: World, url = URL_A): (readonly string[])[] =>
+  (JSON.parse(body) as { messages: { messageId: string }[] }).messages.map(({ messageId }) => messageId);
+const batches = ({ collector }: World, url = URL_A): (readonly string[])[] =>
   collector.webhooks.requests.filter((request) => request.url === url).map(idsOf);
 const shown = async ({ collector }: World, id: string) =>
   (await collector.api("GET", `/messages/${id}`)) as {
@@ -52,9 +63,9 @@ const refusing =
   (request: ScriptedRequest): ScriptedAnswer =>
     idsOf(request).some((id) => ids.includes(id)) ? status : 200;
 
-describe("an array of messages", () => {
+describe("a batch of messages", () => {
   it("has the bodies of single messages, one signature, and an id of its own", async () => {
-    const alone = await world({ batchMessages: null, sharedSecret: "s3cret" });
+    const alone = await world({ maxMessages: null, sharedSecret: "s3cret" });
     const one = await world({ sharedSecret: "s3cret" });
     for (const { collector } of [alone, one]) {
       for (const id of ["m1", "m2", "m3"])
@@ -66,7 +77,7 @@ describe("an array of messages", () => {
     const [request] = requests;
     if (request === undefined) return;
     const bodies = alone.collector.webhooks.requests.map(({ body }) => body);
-    expect(request.body).toBe(`[${bodies.join(",")}]`);
+    expect(request.body).toBe(`{"messages":[${bodies.join(",")}]}`);
     expect(request.headers).toMatchObject({
       "x-signature": createHmac("sha1", "s3cret").update(request.body).digest("hex"),
       "x-message-id": expect.stringMatching(/^batch_[0-9a-f]{32}$/),
@@ -86,27 +97,31 @@ describe("an array of messages", () => {
         request.atMs,
       ),
     ).toBe("valid");
-    expect(parsePayloads(request.body)?.map(({ type }) => type)).toEqual(["track", "track", "track"]);
+    expect(parsePayloads(request.body)?.messages.map(({ type }) => type)).toEqual([
+      "track",
+      "track",
+      "track",
+    ]);
   });
 
   it("is sent when it is full, when its first message has waited, and before it is too large", async () => {
-    const one = await world({ batchMessages: 100, batchAgeMs: 5_000 });
+    const one = await world({ maxMessages: 100, maxAgeMs: 5_000 });
     await send(one, "m1", "m2");
     await one.collector.advance(4_000);
-    expect(arrays(one)).toEqual([]);
+    expect(batches(one)).toEqual([]);
     await one.collector.advance(2_000);
-    expect(arrays(one)).toEqual([["m1", "m2"]]);
+    expect(batches(one)).toEqual([["m1", "m2"]]);
     const large = { properties: { text: "x".repeat(31_000) } };
     for (let index = 0; index < 40; index++) await one.collector.send(track(`l${index}`, large));
     await one.collector.advance(10_000);
     const bodies = one.collector.webhooks.requests.map(({ body }) => Buffer.byteLength(body));
     expect(Math.max(...bodies)).toBeLessThanOrEqual(1_048_576);
-    expect(arrays(one).flat()).toHaveLength(42);
-    expect(new Set(arrays(one).flat()).size).toBe(42);
+    expect(batches(one).flat()).toHaveLength(42);
+    expect(new Set(batches(one).flat()).size).toBe(42);
   });
 
   it("has the messages of a user one by one if they have an order", async () => {
-    const one = await world({ order: "user", batchMessages: 10 });
+    const one = await world({ order: "user", maxMessages: 10 });
     for (const [id, userId] of [
       ["m1", "u1"],
       ["m2", "u1"],
@@ -114,11 +129,11 @@ describe("an array of messages", () => {
     ])
       await one.collector.send(track(String(id), { userId }));
     await one.collector.advance(5_000);
-    expect(arrays(one)).toEqual([["m1", "m3"], ["m2"]]);
+    expect(batches(one)).toEqual([["m1", "m3"], ["m2"]]);
   });
 });
 
-describe("the response to an array", () => {
+describe("the response to a batch", () => {
   it("delivers all of it, and shows it at each message", async () => {
     const one = await world({ sharedSecret: "s3cret" });
     await send(one, "m1", "m2", "m3");
@@ -129,7 +144,7 @@ describe("the response to an array", () => {
         state: "delivered",
         reason: "HTTP 200",
         attempts: [{ attempt: 1, status: 200, requestHeaders: { "X-Message-Id": "batch_…" } }],
-        requestBody: { text: expect.stringMatching(/^\[\{.*"messageId":"m2".*\}\]$/) },
+        requestBody: { text: expect.stringMatching(/^\{"messages":\[\{.*"messageId":"m2".*\}\]\}$/) },
       },
     ]);
   });
@@ -142,7 +157,7 @@ describe("the response to an array", () => {
     one.collector.webhooks.script(URL_A, 200);
     await send(one, "m4");
     await one.collector.advance(30_000);
-    expect(arrays(one)).toEqual([...Array.from({ length: 3 }, () => ["m1", "m2", "m3"]), ["m4"]]);
+    expect(batches(one)).toEqual([...Array.from({ length: 3 }, () => ["m1", "m2", "m3"]), ["m4"]]);
     const { requests } = one.collector.webhooks;
     expect(requests.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1]);
     expect(new Set(requests.slice(0, 3).map(({ headers }) => headers["webhook-id"])).size).toBe(1);
@@ -175,11 +190,11 @@ describe("the response to an array", () => {
   it.each([400, 413, 422])(
     "sends halves after %i, until only what is refused alone fails",
     async (status) => {
-      const one = await world({ batchMessages: 8 });
+      const one = await world({ maxMessages: 8 });
       one.collector.webhooks.script(URL_A, refusing(status, "m3"));
       await send(one, "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8");
       await one.collector.advance(2_000);
-      expect(arrays(one).slice(0, 3)).toEqual([
+      expect(batches(one).slice(0, 3)).toEqual([
         ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"],
         ["m1", "m2", "m3", "m4"],
         ["m1", "m2"],
@@ -198,14 +213,14 @@ describe("the response to an array", () => {
     },
   );
 
-  it("learns from a 413 how large an array may be", async () => {
-    const one = await world({ batchMessages: 4 });
+  it("learns from a 413 how large a batch may be", async () => {
+    const one = await world({ maxMessages: 4 });
     one.collector.webhooks.script(URL_A, ({ body }) => (body.length > 400 ? 413 : 200));
     await send(one, "m1", "m2", "m3", "m4");
     await one.collector.advance(2_000);
     await send(one, "m5", "m6", "m7", "m8");
     await one.collector.advance(2_000);
-    expect(arrays(one)).toEqual([
+    expect(batches(one)).toEqual([
       ["m1", "m2", "m3", "m4"],
       ["m1", "m2"],
       ["m3", "m4"],
@@ -219,14 +234,14 @@ describe("the response to an array", () => {
     one.collector.webhooks.script(URL_A, 401);
     await send(one, "m1", "m2", "m3");
     await one.collector.advance(2_000);
-    expect(arrays(one)).toHaveLength(1);
+    expect(batches(one)).toHaveLength(1);
     expect(await shown(one, "m3")).toMatchObject({ outcomes: [{ state: "failed", reason: "HTTP 401" }] });
     one.collector.webhooks.script(URL_A, 410);
     await send(one, "m4", "m5", "m6");
     await one.collector.advance(2_000);
     await send(one, "m7");
     await one.collector.advance(5_000);
-    expect(arrays(one)).toHaveLength(2);
+    expect(batches(one)).toHaveLength(2);
     expect(await one.collector.api("GET", `/destinations/${one.id}/status`)).toMatchObject({
       health: "url_disabled",
     });
@@ -234,7 +249,7 @@ describe("the response to an array", () => {
   });
 });
 
-describe("arrays to several URLs", () => {
+describe("batches to several URLs", () => {
   const both = { webhooks: [{ url: URL_A }, { url: URL_B }] };
 
   it("are retried only where they were not accepted", async () => {
@@ -242,8 +257,8 @@ describe("arrays to several URLs", () => {
     one.collector.webhooks.script(URL_B, ({ attempt }) => (attempt === 1 ? 503 : 200));
     await send(one, "m1", "m2", "m3");
     await one.collector.advance(60_000);
-    expect(arrays(one, URL_A)).toEqual([["m1", "m2", "m3"]]);
-    expect(arrays(one, URL_B).slice(1).flat().sort()).toEqual(["m1", "m2", "m3"]);
+    expect(batches(one, URL_A)).toEqual([["m1", "m2", "m3"]]);
+    expect(batches(one, URL_B).slice(1).flat().sort()).toEqual(["m1", "m2", "m3"]);
     expect(await shown(one, "m1")).toMatchObject({ outcomes: [{ state: "delivered" }] });
   });
 
@@ -252,7 +267,7 @@ describe("arrays to several URLs", () => {
     one.collector.webhooks.script(URL_B, refusing(413, "m1"));
     await send(one, "m1", "m2", "m3");
     await one.collector.advance(2_000);
-    expect(arrays(one, URL_A)).toEqual([["m1", "m2", "m3"]]);
+    expect(batches(one, URL_A)).toEqual([["m1", "m2", "m3"]]);
     expect(await shown(one, "m1")).toMatchObject({ outcomes: [{ state: "failed" }] });
     expect(await shown(one, "m3")).toMatchObject({ outcomes: [{ state: "delivered" }] });
   });
@@ -263,7 +278,7 @@ describe("arrays to several URLs", () => {
     one.collector.webhooks.script(URL_B, ({ attempt }) => (attempt < 3 ? 503 : 200));
     await send(one, "m1", "m2", "m3");
     await one.collector.advance(10 * 60_000);
-    expect(arrays(one, URL_A)).toHaveLength(1);
+    expect(batches(one, URL_A)).toHaveLength(1);
     expect(await shown(one, "m1")).toMatchObject({ outcomes: [{ state: "delivered" }] });
   });
 
@@ -276,17 +291,17 @@ describe("arrays to several URLs", () => {
   });
 });
 
-it("gets the deletion of a user in an array, behind the messages before it", async () => {
-  const one = await world({ batchMessages: 10, batchAgeMs: 1_000 });
+it("gets the deletion of a user in a batch, behind the messages before it", async () => {
+  const one = await world({ maxMessages: 10, maxAgeMs: 1_000 });
   await send(one, "m1");
   await one.collector.advance(2_000);
   await one.collector.api("POST", "/deletions", { userIds: ["u1"] });
   await one.collector.advance(10_000);
-  const bodies = one.collector.webhooks.requests.map(({ body }) => JSON.parse(body));
+  const bodies = one.collector.webhooks.requests.map(({ body }) => JSON.parse(body).messages);
   expect(bodies).toMatchObject([[{ messageId: "m1" }], [{ type: "delete", userId: "u1" }]]);
 });
 
-it("replays and retries by hand in arrays", async () => {
+it("replays and retries by hand in batches", async () => {
   const one = await world();
   one.collector.webhooks.script(URL_A, 401);
   await send(one, "m1", "m2", "m3");
@@ -295,27 +310,29 @@ it("replays and retries by hand in arrays", async () => {
   const filter = { destinationId: one.id, state: "failed" };
   await one.collector.api("POST", "/operations", { kind: "retry", filter });
   await one.collector.advance(10_000);
-  expect(arrays(one).slice(1).flat().sort()).toEqual(["m1", "m2", "m3"]);
+  expect(batches(one).slice(1).flat().sort()).toEqual(["m1", "m2", "m3"]);
   await one.collector.api("POST", "/operations", {
     kind: "replay",
     filter: { destinationId: one.id, state: "delivered" },
   });
   await one.collector.advance(10_000);
-  expect(arrays(one).flat()).toHaveLength(9);
+  expect(batches(one).flat()).toHaveLength(9);
   expect(await shown(one, "m1")).toMatchObject({ outcomes: [{ state: "delivered" }] });
 });
 
-it("sends a test message at once, as an array of one", async () => {
-  const one = await world({ batchMessages: 100, batchAgeMs: 60_000 });
+it("sends a test message at once, as a batch of one", async () => {
+  const one = await world({ maxMessages: 100, maxAgeMs: 60_000 });
   expect(await one.collector.api("POST", `/destinations/${one.id}/test`, {})).toMatchObject({
     state: "delivered",
     attempts: [{ status: 200 }],
   });
-  expect(JSON.parse(one.collector.webhooks.requests[0]?.body ?? "")).toMatchObject([{ event: "Test Event" }]);
+  expect(JSON.parse(one.collector.webhooks.requests[0]?.body ?? "")).toMatchObject({
+    messages: [{ event: "Test Event" }],
+  });
 });
 
 it("repeats what a stop cut off under the same id", async () => {
-  const one = await world({ batchMessages: 100 });
+  const one = await world({ maxMessages: 100 });
   one.collector.webhooks.script(URL_A, "hang");
   await send(one, "m1", "m2");
   await one.collector.advance(2_000);

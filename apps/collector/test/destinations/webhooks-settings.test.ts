@@ -41,9 +41,23 @@ describe("invalid settings are refused with the path of the wrong field", () => 
       { webhooks: ["https://a.example"] },
       "settings.webhooks[0]: not_an_object",
     ],
-    ["an empty array", { webhookUrl: URL_A, batchMessages: 0 }, "settings.batchMessages: invalid_value"],
-    ["half a message", { webhookUrl: URL_A, batchMessages: 1.5 }, "settings.batchMessages: invalid_value"],
-    ["a long wait", { webhookUrl: URL_A, batchAgeMs: 60_001 }, "settings.batchAgeMs: invalid_value"],
+    [
+      "an empty batch",
+      { webhookUrl: URL_A, batch: { maxMessages: 0 } },
+      "settings.batch.maxMessages: invalid_value",
+    ],
+    ["a batch without a limit", { webhookUrl: URL_A, batch: {} }, "settings.batch.maxMessages: required"],
+    [
+      "a long wait",
+      { webhookUrl: URL_A, batch: { maxMessages: 2, maxAgeMs: 60_001 } },
+      "settings.batch.maxAgeMs: invalid_value",
+    ],
+    ["a batch that is no object", { webhookUrl: URL_A, batch: 5 }, "settings.batch: not_an_object"],
+    [
+      "an unknown part",
+      { webhookUrl: URL_A, batch: { maxMessages: 2, size: 1 } },
+      "settings.batch.size: unknown_setting",
+    ],
     ["no URL", { webhooks: [{}] }, "settings.webhooks[0].url: required"],
     ["a URL without protocol", { webhookUrl: "hooks.example/a" }, "settings.webhookUrl: invalid_url"],
     ["an unsupported protocol", { webhookUrl: "ftp://hooks.example/a" }, "settings.webhookUrl: invalid_url"],
@@ -219,5 +233,16 @@ describe("stored settings", () => {
 
   it("accept the older single URL", async () => {
     expect((await parsed({ webhookUrl: URL_A })).webhooks).toEqual([{ url: URL_A, headers: {} }]);
+  });
+});
+
+describe("a group of settings", () => {
+  it("is completed, changed in part, and removed with null", async () => {
+    const one = await parsed({ webhookUrl: URL_A, batch: { maxMessages: 5 } });
+    expect(one.batch).toEqual({ maxMessages: 5, maxAgeMs: 1_000 });
+    const two = await parsed({ batch: { maxAgeMs: 50 } }, one);
+    expect(two.batch).toEqual({ maxMessages: 5, maxAgeMs: 50 });
+    expect((await parsed({}, two)).batch).toEqual(two.batch);
+    expect(await parsed({ batch: null }, two)).not.toHaveProperty("batch");
   });
 });

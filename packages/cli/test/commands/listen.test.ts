@@ -69,11 +69,13 @@ describe("listen", () => {
     ]);
   });
 
-  it("prints each message of an array", async () => {
+  it("prints each message of a batch", async () => {
     const listen = at.start(["listen", "--port", "0", "--secret", "s3cret", "--json"]);
     await listen.printed(/listening on/);
     const url = /listening on (\S+)/.exec(listen.err())?.[1] ?? "";
-    const body = JSON.stringify([1, 2].map((n) => ({ type: "track", event: "Heard", messageId: `m${n}` })));
+    const body = JSON.stringify({
+      messages: [1, 2].map((n) => ({ type: "track", event: "Heard", messageId: `m${n}` })),
+    });
     const headers = { "x-signature": sign(body, "s3cret"), "x-message-id": "batch_1" };
     for (const _ of [1, 2]) await fetch(url, { method: "POST", headers, body });
     await listen.printed(/(m2[\s\S]*){4}/);

@@ -133,6 +133,24 @@ describe("against a collector", () => {
     await at.sluice(["destinations", "delete", "My hook", "--yes"]);
   });
 
+  it("--batch, --batch-age and --no-batch set batches", async () => {
+    const args = [
+      "destinations",
+      "create",
+      "--disabled",
+      "--name",
+      "Many",
+      "--webhook",
+      "http://127.0.0.1:9/",
+    ];
+    const made = await json([...args, "--batch", "100", "--batch-age", "5s"]);
+    expect(made.settings.batch).toEqual({ maxMessages: 100, maxAgeMs: 5_000 });
+    const update = ["destinations", "update", "Many"];
+    const { settings } = await json([...update, "--set", 'batch={"maxMessages":7}']);
+    expect(settings.batch).toEqual({ maxMessages: 7, maxAgeMs: 5_000 });
+    expect((await json([...update, "--no-batch"])).settings).not.toHaveProperty("batch");
+  });
+
   it("--ca-file sets caFile, and a missing file is refused", async () => {
     const file = join(at.directory, "authority.pem");
     await writeFile(file, rootCertificates[0] ?? "");

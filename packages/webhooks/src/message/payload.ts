@@ -91,14 +91,24 @@ export function parsePayload(rawBody: string): WebhookPayload | undefined {
   return isPayload(parsed) ? parsed : undefined;
 }
 
+/** The messages of a body. */
+export interface ParsedPayloads {
+  /** At least one. */
+  readonly messages: readonly WebhookPayload[];
+  /** It is a batch, maybe of one message. */
+  readonly isBatch: boolean;
+}
+
 /**
- * Parses a body with one message, or with an array of them, as a destination with `batchMessages` sends. Returns undefined if it is neither.
- * Call it only with verified bodies, because it checks only `type`.
+ * Parses a body with one message, or with several, as a destination with `batch` sends: `{"messages": [...]}`. Returns undefined if it is
+ * neither. Call it only with verified bodies, because it checks only `type`.
  */
-export function parsePayloads(rawBody: string): readonly WebhookPayload[] | undefined {
+export function parsePayloads(rawBody: string): ParsedPayloads | undefined {
   const parsed = parseJson(rawBody);
-  const list: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-  return list.length > 0 && list.every(isPayload) ? list : undefined;
+  if (isPayload(parsed)) return { messages: [parsed], isBatch: false };
+  const { messages } = (parsed ?? {}) as { readonly messages?: unknown };
+  const isBatch = Array.isArray(messages) && messages.length > 0 && messages.every(isPayload);
+  return isBatch ? { messages, isBatch } : undefined;
 }
 
 function parseJson(text: string): unknown {

@@ -6,7 +6,7 @@ import { rejectionWarnings } from "./rejection-warnings.js";
 /** How a message came: the second argument of `onMessage`. */
 export interface Delivery {
   /**
-   * The same on every attempt, and signed: `webhook-id`. For a message of an array, and for a request without Standard Webhooks headers, it
+   * The same on every attempt, and signed: `webhook-id`. For a message of a batch, and for a request without Standard Webhooks headers, it
    * is the `messageId` in the body, or `sha256:` and the digest of a body without one. Characters that a header cannot carry are percent-encoded.
    */
   readonly messageId: string;
@@ -58,7 +58,7 @@ interface CommonOptions {
 
 interface HandlesEach {
   /**
-   * Called with each message whose signature is valid, with those of an array one after the other. When it returns or resolves, the answer
+   * Called with each message whose signature is valid, with those of a batch one after the other. When it returns or resolves, the answer
    * is 200. When it throws, the answer is 500 and the collector sends the request again later. So be idempotent, or use `dedupe`.
    */
   readonly onMessage: (message: WebhookPayload, delivery: Delivery) => void | Promise<void>;

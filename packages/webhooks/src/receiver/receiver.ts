@@ -125,14 +125,14 @@ function verifyRequest(
   const check = checkSignature(rawBody, header, policy, isSenderKnown);
   if (check.kind === "refused") return refused(401, check.reason);
   const text = typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody);
-  const messages = parsePayloads(text);
-  if (messages === undefined) return refused(400, "the body is not a message");
-  const ids = signedIds(check, messages, text, text.trimStart().startsWith("["));
+  const parsed = parsePayloads(text);
+  if (parsed === undefined) return refused(400, "the body is not a message");
+  const ids = signedIds(check, parsed, text);
   const attempt = Number(header("x-attempt") ?? 1) || 1;
   return {
     kind: "verified",
     isStandard: check.kind === "standard",
-    messages: messages.map((message, index) => {
+    messages: parsed.messages.map((message, index) => {
       const own = ids[index] ?? { own: "", ofBody: "" };
       return { message, ids: own, delivery: { messageId: own.own, attempt, rawBody: text } };
     }),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { WebhookPayload } from "../message/payload.js";
+import type { ParsedPayloads } from "../message/payload.js";
 import type { SignatureCheck } from "../signature/check-signature.js";
 
 /** The ids of a verified message. All of them are covered by the signature. */
@@ -13,17 +13,16 @@ export interface SignedIds {
 /** The ids of each message of a request. */
 export function signedIds(
   check: Exclude<SignatureCheck, { kind: "refused" }>,
-  messages: readonly WebhookPayload[],
+  { messages, isBatch }: ParsedPayloads,
   rawBody: string,
-  isArray: boolean,
 ): readonly SignedIds[] {
   return messages.map((message, index) => {
     const messageId = "messageId" in message ? message.messageId : undefined;
     const hasId = typeof messageId === "string" && messageId !== "";
-    // An array has one id, and its messages need one each.
-    const place = isArray ? `.${index}` : "";
+    // A batch has one id, and its messages need one each.
+    const place = isBatch ? `.${index}` : "";
     const ofBody = hasId ? headerSafe(messageId) : `sha256:${digest(rawBody)}${place}`;
-    return { own: check.kind === "standard" && !(isArray && hasId) ? `${check.id}${place}` : ofBody, ofBody };
+    return { own: check.kind === "standard" && !(isBatch && hasId) ? `${check.id}${place}` : ofBody, ofBody };
   });
 }
 

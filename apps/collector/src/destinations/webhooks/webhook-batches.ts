@@ -10,48 +10,45 @@ import type {
   RoundOutcome,
 } from "../destination.js";
 import type { UrlResult } from "./conclude-round.js";
-import { requestBody } from "./request/request-body.js";
-import type { WebhooksSettings } from "./settings/settings.js";
+import { batchBody, requestBody } from "./request/request-body.js";
+import type { BatchSettings, WebhooksSettings } from "./settings/settings.js";
 import { sharedRound } from "./shared-round.js";
 import type { Target } from "./webhook-target.js";
 import type { WebhookUrls } from "./webhook-urls.js";
 
-type Policy = Pick<
-  WebhooksSettings,
-  "payload" | "success" | "order" | "rateLimit" | "batchMessages" | "batchAgeMs"
->;
+interface Policy extends Pick<WebhooksSettings, "payload" | "success" | "order" | "rateLimit"> {
+  readonly batch: BatchSettings;
+}
 
-/** How long a message waits for others, unless the settings say. */
-export const BATCH_AGE_MS = 1_000;
 /** The longest body with several messages, in bytes: what `@sluice/webhooks` reads. */
 const MOST_BYTES = 1_048_576;
-/** Of an array that was too large. Its halves are below this, and a later one is cut before it is sent. */
+/** Of a batch that was too large. Its halves are below this, and a later one is cut before it is sent. */
 const SMALLER = 0.75;
 /** One message of several may be the cause of these: sent in halves, only messages that are refused alone fail. */
 const REFUSED_DATA: ReadonlySet<string> = new Set(["http_400", "http_413", "http_422"]);
 const TOO_LARGE = "http_413";
 
-/** Posts messages in JSON arrays, one array at a time. */
+/** Posts several messages in a request, one request at a time. */
 export class WebhookBatches implements Destination {
   readonly flow: Flow;
   readonly #urls: WebhookUrls;
   readonly #policy: Policy;
   readonly #batches: Batches;
-  /** Falls when a receiver says that an array is too large. */
+  /** Falls when a receiver says that a batch is too large. */
   #mostBytes = MOST_BYTES;
 
   constructor(urls: WebhookUrls, policy: Policy, clock: Clock) {
-    const { order, rateLimit, batchMessages: maxMessages = 1, batchAgeMs: maxAgeMs = BATCH_AGE_MS } = policy;
-    // While one array is sent, the next one is gathered.
+    const { order, rateLimit, batch } = policy;
+    const { maxMessages } = batch;
+    // While one batch is sent, the next one is gathered.
     const concurrency = 2 * maxMessages;
     this.flow = { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) };
     this.#urls = urls;
     this.#policy = policy;
     this.#batches = new Batches({
       clock,
-      maxMessages,
-      maxAgeMs,
-      // The id follows from the messages, so another array has another id, whatever is gathered after a crash.
+      ...batch,
+      // The id follows from the messages, so another batch has another id, whatever is gathered after a crash.
       waitsForStore: false,
       send: ({ items }) => this.#send(items),
     });
@@ -70,7 +67,7 @@ export class WebhookBatches implements Destination {
     return this.#urls.close();
   }
 
-  /** After an attempt, messages may have to go to different URLs. Those that go to the same ones share an array. */
+  /** After an attempt, messages may have to go to different URLs. Those that go to the same ones share a batch. */
   async #send(items: readonly Item[]): Promise<readonly RoundOutcome[]> {
     const outcomes = new Map<Item, RoundOutcome>();
     const groups = Map.groupBy(items, ({ round }) =>
@@ -93,10 +90,10 @@ export class WebhookBatches implements Destination {
   /** Posts messages to URLs. Resolves with the results of each message. */
   async #post(items: readonly Item[], open: readonly Target[]): Promise<readonly (readonly UrlResult[])[]> {
     const bodies = items.map(({ message }) => requestBody(message, this.#policy));
-    const body = Buffer.from(`[${bodies.join(",")}]`);
+    const body = Buffer.from(batchBody(bodies));
     if (items.length > 1 && body.byteLength > this.#mostBytes) return this.#postHalves(items, open);
     const round = sharedRound(items.map((item) => item.round));
-    const results = await this.#urls.post(open, { id: arrayId(items), body, round });
+    const results = await this.#urls.post(open, { id: batchId(items), body, round });
     const isDelivered =
       this.#policy.success === "any" && results.some(({ verdict }) => verdict.kind === "accepted");
     const refusing = new Set(results.filter(isAboutData).map(({ url }) => url));
@@ -124,7 +121,7 @@ export class WebhookBatches implements Destination {
 }
 
 /** The same for the same messages, however often they are sent together. */
-function arrayId(items: readonly Item[]): string {
+function batchId(items: readonly Item[]): string {
   const ids = items.map(({ message }) => message.messageId);
   return `batch_${hash("sha256", JSON.stringify(ids)).slice(0, 32)}`;
 }

@@ -8,7 +8,7 @@ import type { DestinationType } from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
 import { carriesCredential } from "./request/custom-headers.js";
 import { echoRedactor } from "./request/redact-echo.js";
-import { requestBody } from "./request/request-body.js";
+import { batchBody, requestBody } from "./request/request-body.js";
 import { headerWriter, tracedHeaders } from "./request/request-headers.js";
 import { readCaFile } from "./settings/read-ca-file.js";
 import type { JudgeUrl } from "./settings/read-webhooks.js";
@@ -53,7 +53,7 @@ export function webhooksType({
     describe: (settings) => describeWebhooksSettings(settings as WebhooksSettings, secrets),
     requestBody(settings, message) {
       const body = requestBody(message, settings as WebhooksSettings);
-      return (settings as WebhooksSettings).batchMessages === undefined ? body : `[${body}]`;
+      return (settings as WebhooksSettings).batch === undefined ? body : batchBody([body]);
     },
     withoutTarget: (settings, url, reason, atMs) =>
       withoutUrl(settings as WebhooksSettings, url, reason, atMs),
@@ -79,7 +79,7 @@ export function webhooksType({
             custom: Object.entries(headers).map(([name, sealed]) => [name, secrets.open(sealed)] as const),
             secrets: signing,
             standardWebhooks,
-            isInArrays: settings.batchMessages !== undefined,
+            isInBatches: settings.batch !== undefined,
           };
           return {
             url,
@@ -99,9 +99,10 @@ export function webhooksType({
           };
         });
       const urls = new WebhookUrls(targets, settings, clock);
-      return settings.batchMessages === undefined
+      const { batch } = settings;
+      return batch === undefined
         ? new WebhookDestination(urls, settings)
-        : new WebhookBatches(urls, settings, clock);
+        : new WebhookBatches(urls, { ...settings, batch }, clock);
     },
   };
 }

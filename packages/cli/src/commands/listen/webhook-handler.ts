@@ -68,15 +68,16 @@ interface ReceivedMessage {
   readonly signedId: string | undefined;
 }
 
-/** The messages of a request: one, or those of an array, which have ids of their own. */
+/** The messages of a request: one, or those of a batch, which have ids of their own. */
 function messagesOf(parsed: unknown, request: IncomingMessage): readonly ReceivedMessage[] {
-  if (Array.isArray(parsed))
-    return parsed.map((body: unknown) => ({ body, messageId: idIn(body), signedId: idIn(body) }));
+  const { type, messages } = (parsed ?? {}) as { readonly type?: unknown; readonly messages?: unknown };
+  if (type === undefined && Array.isArray(messages))
+    return messages.map((body: unknown) => ({ body, messageId: idIn(body), signedId: idIn(body) }));
   const messageId = header(request, MESSAGE_ID_HEADER);
   return [{ body: parsed, messageId, signedId: signedIdOf(request, parsed) }];
 }
 
-/** Above the size of any webhook: an array has at most 1 MB. */
+/** Above the size of any webhook: a batch has at most 1 MB. */
 const MAX_BODY_BYTES = 2 * 1_024 * 1_024;
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { definedFields } from "../../arguments/defined-fields.js";
+import { readDuration, readInteger } from "../../arguments/numbers.js";
 import { CommandFailure } from "../../failures/exit-codes.js";
 
 /** Adds options for the settings of a webhooks destination. `--set` and `--settings` take those of every type. */
@@ -13,7 +14,12 @@ export function withSettings(command: Command): Command {
     )
     .option("--webhook <url...>", "URLs of a webhooks destination, at most five")
     .option("--header <name:value...>", "headers to send with each request")
-    .option("--batch <messages>", "send JSON arrays of at most so many messages", Number)
+    .option("--batch <messages>", "send at most so many messages in a request", (text) =>
+      readInteger("--batch", text, 1, 1_000),
+    )
+    .option("--batch-age <duration>", "how long the first message of a batch waits for others", (text) =>
+      readDuration("--batch-age", text),
+    )
     .option("--secret <secret>", "sign each request with it (X-Signature and webhook-signature)");
   choice(
     "--success <rule>",
@@ -36,20 +42,27 @@ export function readSettings(
   options: { readonly [name: string]: unknown },
   given: unknown,
 ): { readonly [name: string]: unknown } | undefined {
-  const { webhook, header, secret, caFile, success, order, payload, batch: batchMessages } = options;
+  const { webhook, header, secret, caFile, success, order, payload, batch, batchAge } = options;
   const headers = header && Object.fromEntries((header as string[]).map(readHeader));
   const settings = definedFields({
     webhooks: (webhook as string[] | undefined)?.map((url) => definedFields({ url, headers })),
     // False for `--no-secret`.
     sharedSecret: secret === false ? null : secret,
     caFile,
-    batchMessages,
+    // False for `--no-batch`.
+    batch: batch === false ? null : batchOf(batch, batchAge),
     success,
     order,
     payload,
   });
   const all = { ...(given as object | undefined), ...settings };
   return Object.keys(all).length === 0 ? undefined : all;
+}
+
+function batchOf(maxMessages: unknown, maxAgeMs: unknown): object | undefined {
+  return maxMessages === undefined && maxAgeMs === undefined
+    ? undefined
+    : definedFields({ maxMessages, maxAgeMs });
 }
 
 function readHeader(text: string): [string, string] {

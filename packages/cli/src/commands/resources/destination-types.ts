@@ -70,10 +70,19 @@ function readOne(
 function settingValue(text: string, { type }: Setting): unknown {
   const types = [type ?? "string"].flat();
   if (text === "") return null;
+  if (types.includes("object")) return parsedJson(text);
   if (types.includes("array")) return text.split(",").map((item) => item.trim());
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
   const isNumeric = types.includes("integer") || types.includes("number");
   return isNumeric && !Number.isNaN(Number(text)) ? Number(text) : text;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function settingsOf({ settingsSchema }: CatalogEntryView): { readonly [name: string]: Setting } {

@@ -62,7 +62,9 @@ export const EXTRAS: { readonly [command: string]: Extra } = {
   "destinations update": {
     ...settings,
     options: (command) =>
-      void withSettings(command).option("--no-secret", "remove the secret; requests are no longer signed"),
+      void withSettings(command)
+        .option("--no-secret", "remove the secret; requests are no longer signed")
+        .option("--no-batch", "send each message in a request of its own"),
   },
   "destinations create": {
     ...settings,

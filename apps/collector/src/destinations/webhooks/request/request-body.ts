@@ -9,3 +9,8 @@ export function requestBody(
 ): string {
   return JSON.stringify(webhookPayload(message, timestamp, payload));
 }
+
+/** The body of a request with several messages. `bodies`: what they have alone. */
+export function batchBody(bodies: readonly string[]): string {
+  return `{"messages":[${bodies.join(",")}]}`;
+}

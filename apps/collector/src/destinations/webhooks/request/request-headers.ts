@@ -8,7 +8,7 @@ export interface RequestHeaderOptions {
   readonly secrets: readonly string[];
   readonly standardWebhooks: boolean;
   /** A request has several messages. Default: one. */
-  readonly isInArrays?: boolean;
+  readonly isInBatches?: boolean;
 }
 
 /** Returns all headers of one request as alternating names and values. */
@@ -52,8 +52,8 @@ export function withTraceHeaders(headers: readonly string[], trace: readonly str
   return [...headers.filter(isKept), ...trace];
 }
 
-/** The id of an array is not stored with each of its messages. */
-const ARRAY_ID = "batch_…";
+/** The id of a batch is not stored with each of its messages. */
+const BATCH_ID = "batch_…";
 
 /**
  * The headers to store in the trace. Signatures and credentials are redacted. Values that vary per request are blank, so
@@ -63,9 +63,9 @@ export function tracedHeaders({
   custom,
   secrets,
   standardWebhooks,
-  isInArrays = false,
+  isInBatches = false,
 }: RequestHeaderOptions): Readonly<Record<string, string>> {
-  const id = isInArrays ? ARRAY_ID : "";
+  const id = isInBatches ? BATCH_ID : "";
   const traced: Record<string, string> = {
     "User-Agent": USER_AGENT,
     "Content-Type": "application/json",

@@ -92,21 +92,30 @@ export const WEBHOOKS_SCHEMA = {
       exclusiveMinimum: 0,
       maximum: 1_000_000,
     },
-    batchMessages: {
-      title: "Messages in a request",
+    batch: {
+      title: "Batches",
       description:
-        "Sends JSON arrays of at most so many messages, and at most 1 MB, one array at a time, each with one signature; null: each message in a request of its own",
-      type: ["integer", "null"],
-      minimum: 1,
-      maximum: 1_000,
-    },
-    batchAgeMs: {
-      title: "Wait for an array",
-      description:
-        "How long the first message of an array waits for others, in milliseconds; null: 1,000. Only with arrays",
-      type: ["integer", "null"],
-      minimum: 10,
-      maximum: 60_000,
+        "Sends several messages in a request, one request at a time, each with one signature and at most 1 MB; null: each message has a request of its own",
+      type: ["object", "null"],
+      additionalProperties: false,
+      properties: {
+        maxMessages: {
+          title: "Messages in a request",
+          description: "At most; empty: one, without a batch",
+          type: "integer",
+          minimum: 1,
+          maximum: 1_000,
+          required: true,
+        },
+        maxAgeMs: {
+          title: "Wait for a batch (ms)",
+          description: "How long its first message waits for others",
+          type: "integer",
+          minimum: 10,
+          maximum: 60_000,
+          default: 1_000,
+        },
+      },
     },
     standardWebhooks: {
       title: "Standard Webhooks headers",

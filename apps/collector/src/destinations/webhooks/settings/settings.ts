@@ -21,14 +21,18 @@ export interface WebhooksSettings {
   /** Messages per second. */
   readonly rateLimit?: number;
   readonly standardWebhooks: boolean;
-  /** Messages in a JSON array at most. Absent: each message is sent alone. */
-  readonly batchMessages?: number;
-  /** How long the first message of an array waits for others. */
-  readonly batchAgeMs?: number;
+  /** Absent: each message has a request of its own. */
+  readonly batch?: BatchSettings;
   /** The file on the collector's machine from which `caPem` was read. */
   readonly caFile?: string;
   /** Additional certificate authorities, as they were when the settings were saved; the file is not opened again. */
   readonly caPem?: string;
+}
+
+export interface BatchSettings {
+  readonly maxMessages: number;
+  /** How long the first message of a batch waits for others. */
+  readonly maxAgeMs: number;
 }
 
 export interface ParseDeps {

@@ -7,7 +7,9 @@ export interface SchemaProperty {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly type: "text" | "number" | "boolean" | "choice" | "list" | "secret";
+  readonly type: "text" | "number" | "boolean" | "choice" | "list" | "secret" | "group";
+  /** Of a group: what is in it. */
+  readonly inner: readonly SchemaProperty[];
   readonly choices: readonly string[];
   readonly fallback: unknown;
   readonly isRequired: boolean;
@@ -26,6 +28,7 @@ export function schemaProperties(schema: object): readonly SchemaProperty[] {
     title: typeof property.title === "string" ? property.title : name,
     description: typeof property.description === "string" ? property.description : "",
     type: fieldType(property),
+    inner: schemaProperties(property),
     choices: choicesOf(property),
     fallback: property.default,
     isRequired: property.required === true,
@@ -40,6 +43,7 @@ function choicesOf(property: Values): readonly string[] {
 function fieldType(property: Values): SchemaProperty["type"] {
   const types = [property.type].flat();
   if (property.secret !== undefined) return "secret";
+  if (property.properties !== undefined) return "group";
   if (choicesOf(property).length > 0) return "choice";
   if (types.includes("array")) return "list";
   if (types.includes("boolean")) return "boolean";
@@ -70,6 +74,7 @@ export function SchemaFields({
           property={property}
           value={property.type === "secret" ? values[property.name] : valueIn(property, values)}
           error={errorAt(property, issues)}
+          issues={issues}
           isSet={stored[`${property.name}Set`] === true}
           moved={properties.find(
             (other) =>
@@ -92,6 +97,7 @@ interface FieldProps {
   readonly property: SchemaProperty;
   readonly value: unknown;
   readonly error: string | undefined;
+  readonly issues: readonly FieldIssue[];
   /** Of a secret: whether one is stored. */
   readonly isSet: boolean;
   /** Of a secret: a changed setting that says where it is sent. */
@@ -149,6 +155,8 @@ function SchemaField(props: FieldProps) {
         />
       );
     }
+    case "group":
+      return <Group {...props} />;
     case "secret":
       return <SecretText {...props} />;
     case "text":
@@ -156,6 +164,27 @@ function SchemaField(props: FieldProps) {
     default:
       return property.type satisfies never;
   }
+}
+
+/** Settings that make sense only together. */
+function Group({ property, value, issues, onChange }: FieldProps) {
+  const { name, title, description, inner } = property;
+  const start = `settings.${name}.`;
+  return (
+    <fieldset className="stack-tight">
+      <legend className="field-label">{title}</legend>
+      <p className="field-hint">{description}</p>
+      <SchemaFields
+        properties={inner}
+        values={(value ?? {}) as Values}
+        stored={{}}
+        issues={issues.flatMap((issue) =>
+          issue.path.startsWith(start) ? [{ ...issue, path: issue.path.slice(start.length) }] : [],
+        )}
+        onChange={onChange}
+      />
+    </fieldset>
+  );
 }
 
 function SecretText({ property, value, error, isSet, moved, onChange }: FieldProps) {

@@ -68,16 +68,31 @@ export function draftOf(settings: Readonly<Record<string, unknown>>): SettingsDr
   };
 }
 
+interface PropertySchema {
+  readonly required?: unknown;
+  readonly properties?: { readonly [name: string]: PropertySchema };
+}
+
+/** Whether a group of settings has none of those that it needs, and so is left out. */
+function lacksAll(value: unknown, { properties }: PropertySchema = {}): boolean {
+  if (properties === undefined) return false;
+  const given = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return Object.entries(properties).every(
+    ([name, { required }]) => required !== true || (given[name] ?? null) === null,
+  );
+}
+
 /** The settings for the API, without empty rows: those that the type's schema has. */
 export function settingsOf(
   draft: SettingsDraft,
-  { properties = {} }: { readonly properties?: object },
+  { properties = {} }: { readonly properties?: { readonly [name: string]: PropertySchema } },
 ): Readonly<Record<string, unknown>> {
   const settings: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(draft.others)) {
     if (!(name in properties) || OWN_FORM.has(name) || value === undefined) continue;
     const isEmpty = Array.isArray(value) && linesOf(value).length === 0;
-    settings[name] = isEmpty ? null : Array.isArray(value) ? linesOf(value) : value;
+    if (isEmpty || lacksAll(value, properties[name])) settings[name] = null;
+    else settings[name] = Array.isArray(value) ? linesOf(value) : value;
   }
   if ("webhooks" in properties) settings.webhooks = webhooksOf(draft.webhooks);
   if ("sharedSecret" in properties) Object.assign(settings, secretOf(draft.secret));

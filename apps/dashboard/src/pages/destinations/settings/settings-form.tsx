@@ -56,7 +56,7 @@ export function SettingsForm({
         (names.has("webhooks") ? (
           <details
             className="more"
-            open={issues.some((issue) => others.some(({ name }) => issue.path.endsWith(name)))}
+            open={issues.some((issue) => others.some(({ name }) => issue.path.split(".")[1] === name))}
           >
             <summary>More settings</summary>
             {otherFields}
