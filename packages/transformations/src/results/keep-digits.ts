@@ -1,5 +1,5 @@
-/** Numbers that may not survive a way through a double: many digits, or an exponent. */
-const LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
+/** Numbers that may not survive a way through a double: many digits, or an exponent. Ids in texts look alike, but not behind these marks. */
+const LONG_NUMBER = /[[,:]\s*-?\d(?:[\d.]{15}|[\d.]*[eE])/;
 
 /** TypeScript's library does not declare these of JSON yet. */
 const { parse, rawJSON } = JSON as unknown as {

@@ -6,6 +6,7 @@ import { parseKeepingDigits } from "./keep-digits.js";
 
 /** The result of one message, of what its thread answered. */
 export function readResult(result: ThreadResult, { json, messageId }: TransformItem): TransformResult {
+  if (result === "same") return { kind: "same", logs: [] };
   if (result.kind !== "texts") return result;
   const { logs, isArray } = result;
   const original = JSON.parse(json) as JsonObject;

@@ -1,7 +1,10 @@
 import type { LogLine, TransformFailure } from "../transform.js";
 
 /** One result as it leaves the thread. Messages are JSON text: the caller parses those that changed. */
-export type ThreadResult = (
+/** Most messages come back as they were, without a log: a text is cheaper than an object. */
+export type ThreadResult = "same" | LoggedResult;
+
+type LoggedResult = (
   | { readonly kind: "same" | "dropped" }
   | { readonly kind: "texts"; readonly texts: readonly string[]; readonly isArray: boolean }
   | ({ readonly kind: "failed" } & TransformFailure)

@@ -17,13 +17,16 @@ export function placeIn(stack: string, shift: number): Pick<TransformFailure, "l
 export class LineReader {
   readonly #texts: readonly string[];
   readonly #shift: number;
+  readonly #isFull: () => boolean;
   readonly done: ThreadResult[] = [];
   /** The lines of log of the message that is not done yet. */
   logs: LogLine[] = [];
 
-  constructor(texts: readonly string[], shift: number) {
+  /** `isFull`: whether the VM has little memory left. */
+  constructor(texts: readonly string[], shift: number, isFull: () => boolean) {
     this.#texts = texts;
     this.#shift = shift;
+    this.#isFull = isFull;
   }
 
   read(text: string): void {
@@ -45,22 +48,19 @@ export class LineReader {
     }
   }
 
-  #end(result: DistributiveOmit<ThreadResult, "logs">): void {
-    this.done.push({ ...result, logs: this.logs } as ThreadResult);
-    this.logs = [];
+  #end(result: Unlogged): void {
+    const { logs } = this;
+    this.done.push(logs.length === 0 && result.kind === "same" ? "same" : { ...result, logs });
+    if (logs.length > 0) this.logs = [];
   }
 
-  #single(text: string): DistributiveOmit<ThreadResult, "logs"> {
+  #single(text: string): Unlogged {
     const original = this.#texts[this.done.length] as string;
     if (text === original || text === canonical(original)) return { kind: "same" };
     return this.#sized({ kind: "texts", texts: [text], isArray: false });
   }
 
-  #sized(result: {
-    kind: "texts";
-    texts: string[];
-    isArray: boolean;
-  }): DistributiveOmit<ThreadResult, "logs"> {
+  #sized(result: { kind: "texts"; texts: string[]; isArray: boolean }): Unlogged {
     const large = result.texts.findIndex((one) => Buffer.byteLength(one) > LIMITS.messageBytes);
     if (large < 0) return result;
     const which = result.isArray ? `Element ${large} of the array` : "The message";
@@ -68,14 +68,17 @@ export class LineReader {
     return { kind: "failed", code: "too_large", message };
   }
 
-  #failure(json: string): DistributiveOmit<ThreadResult, "logs"> {
-    const [code, message, stack] = JSON.parse(json);
+  #failure(json: string): Unlogged {
+    const [found, message, stack] = JSON.parse(json);
+    const ofNull = this.#isFull() ? "memory" : "exception";
+    const code = found === "null" ? ofNull : found;
     return { kind: "failed", code, message, ...placeIn(stack, this.#shift) };
   }
 }
 
-/** `Omit` for each member of a union. */
-type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
+/** A result whose lines of log are still to be added. */
+type Unlogged = WithoutLogs<Exclude<ThreadResult, "same">>;
+type WithoutLogs<Union> = Union extends unknown ? Omit<Union, "logs"> : never;
 
 /** The message as the VM writes it when nothing was changed. */
 function canonical(text: string): string | undefined {

@@ -82,6 +82,10 @@ export class Vm {
     return this.#memory.buffer.byteLength;
   }
 
+  get isFull(): boolean {
+    return this.memoryBytes > this.#mostMb * 786_432;
+  }
+
   get isLate(): boolean {
     return this.#clock.monotonic() > this.#deadlineMs;
   }
@@ -196,7 +200,7 @@ export class Sandbox {
   /** Runs messages within the time. */
   run(times: readonly number[], texts: readonly string[], deadlineMs: number): BatchAnswer {
     const vm = this.#vm;
-    const reader = new LineReader(texts, vm.shift);
+    const reader = new LineReader(texts, vm.shift, () => vm.isFull);
     vm.allow(deadlineMs);
     const batch = vm.context.newString(`[${JSON.stringify(times)},[${texts.join(",")}]]`);
     const begun = vm.call(this.#methods.begin, batch);
@@ -242,9 +246,9 @@ export class Sandbox {
 
 /** Messages behind one that used up the memory are tried again elsewhere, as after a stop. */
 function answerOf({ done }: LineReader): BatchAnswer {
-  const at = done.findIndex((one) => one.kind === "failed" && isStopping(one));
+  const at = done.findIndex((one) => one !== "same" && one.kind === "failed" && isStopping(one));
   if (at < 0) return { done };
-  const { logs, kind: _, ...failure } = done[at] as Extract<ThreadResult, { kind: "failed" }>;
+  const { logs, kind: _, ...failure } = done[at] as Extract<ThreadResult, { readonly kind: "failed" }>;
   return { done: done.slice(0, at), stopped: { failure, logs, isKnown: true } };
 }
 

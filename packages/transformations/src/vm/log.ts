@@ -5,8 +5,8 @@ export interface VmLog {
   readonly log: object;
   /** From now on, lines belong to the next message. */
   begin(): void;
-  /** The lines of the message so far, each as JSON of `[level, text]`. */
-  take(): string[];
+  /** The lines of the message, each as an `L` and JSON of `[level, text]`. Those that come later are lost. */
+  take(): string;
   /** The text without secrets. */
   redact(text: string): string;
   hide(secrets: { readonly [name: string]: string }): void;
@@ -14,8 +14,9 @@ export interface VmLog {
 
 /** Makes the log, and the console that writes to it. Lines beyond the limits are counted, not kept. */
 export function makeLog(maxLines: number, maxChars: number): VmLog {
-  let lines: string[] | undefined;
-  let left = 0;
+  let isOpen = false;
+  let lines = "";
+  let count = 0;
   let secrets: [name: string, value: string][] = [];
   const redact = (text: string): string => {
     let clean = text;
@@ -34,13 +35,10 @@ export function makeLog(maxLines: number, maxChars: number): VmLog {
   const write =
     (level: string) =>
     (...values: unknown[]): void => {
-      if (lines === undefined) return;
-      if (lines.length >= maxLines) {
-        left++;
-        return;
-      }
+      if (!isOpen || ++count > maxLines) return;
       const text = redact(values.map(textOf).join(" "));
-      lines.push(JSON.stringify([level, text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text]));
+      const cut = text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text;
+      lines += `${lines === "" ? "" : "\n"}L${JSON.stringify([level, cut])}`;
     };
   const methods = { info: write("info"), warn: write("warn"), error: write("error") };
   const log = Object.freeze(Object.assign(write("info"), methods));
@@ -50,13 +48,19 @@ export function makeLog(maxLines: number, maxChars: number): VmLog {
     log,
     redact,
     begin() {
-      lines = [];
-      left = 0;
+      isOpen = true;
+      lines = "";
+      count = 0;
     },
     take() {
-      const taken = lines ?? [];
-      lines = undefined;
-      if (left > 0) taken.push(JSON.stringify(["warn", `${left} more lines were left out`]));
+      isOpen = false;
+      const more =
+        count > maxLines
+          ? `\nL${JSON.stringify(["warn", `${count - maxLines} more lines were left out`])}`
+          : "";
+      const taken = lines + more;
+      lines = "";
+      count = 0;
       return taken;
     },
     hide(named) {

@@ -1,5 +1,5 @@
 import { makeLog } from "./log.js";
-import { describeError, readError, writeMessage, writeResult } from "./result.js";
+import { describeError, makeWriteMessage, makeWriteResult, readError } from "./result.js";
 import { makeCall, makeRunner } from "./runner.js";
 import { allowOwnFields, freezeEverything, keepGlobals, replaceChanceAndEval, replaceTime } from "./seal.js";
 
@@ -64,9 +64,7 @@ const log = (${makeLog})(${MAX_LOG_LINES}, ${MAX_LOG_CHARS});
 const readError = (${readError});
 const describeError = (${describeError});
 const describe = (error) => describeError(error, readError, log.redact);
-const writeMessage = (${writeMessage});
-const writeResult = (${writeResult});
-const write = (result) => writeResult(result, (one) => writeMessage(one, describe), ${JSON.stringify(RESULT_LIMITS)});
+const write = (${makeWriteResult})((${makeWriteMessage})(describe), ${JSON.stringify(RESULT_LIMITS)});
 const given = { log: log.log, sha256 };
 return (${makeRunner})({ call: (${makeCall}), setTime, log, given, describe, write, flushChars: ${FLUSH_CHARS} });
 }`;

@@ -43,67 +43,68 @@ export function describeError(
     }
   };
   const codeOf = (): string => {
-    // When not even an error fits into the memory, the engine throws null.
-    if (error === null || (isEngines && message === "out of memory")) return "memory";
+    // When not even an error fits into the memory, the engine throws null. So may the code.
+    if (error === null) return "null";
+    if (isEngines && message === "out of memory") return "memory";
     return isEngines && message === "stack overflow" ? "stack" : "exception";
   };
   const says = message === undefined ? `threw ${whole()}` : name === "" ? message : `${name}: ${message}`;
   return JSON.stringify([codeOf(), redact(says).slice(0, 1_000), stack.slice(0, 2_000)]);
 }
 
-/** The text of a message of a result, or why there is none. */
-export function writeMessage(
-  value: object,
-  describe: (error: unknown) => string,
-): string | { readonly code: string; readonly message: string; readonly stack: string } {
-  let text: unknown;
-  try {
-    text = JSON.stringify(value);
-  } catch (error) {
-    const [code, message, stack] = JSON.parse(describe(error));
-    const why = `The result cannot be written as JSON: ${message}`;
-    return { code: code === "exception" ? "bad_result" : code, message: why, stack };
-  }
-  if (typeof text === "string" && text[0] === "{") return text;
-  return { code: "bad_result", message: "The result is not an object when it is written as JSON", stack: "" };
+/** Answers what writes a message of a result as JSON, or as a line `X` that says why there is none. */
+export function makeWriteMessage(describe: (error: unknown) => string): (value: object) => string {
+  const refused = JSON.stringify([
+    "bad_result",
+    "The result is not an object when it is written as JSON",
+    "",
+  ]);
+  return (value) => {
+    try {
+      const text: unknown = JSON.stringify(value);
+      return typeof text === "string" && text[0] === "{" ? text : `X${refused}`;
+    } catch (error) {
+      const [code, message, stack] = JSON.parse(describe(error));
+      const why = `The result cannot be written as JSON: ${message}`;
+      return `X${JSON.stringify([code === "exception" ? "bad_result" : code, why, stack])}`;
+    }
+  };
 }
 
-/** Writes a result as lines: `N`; `M` and a message; `A` and a count, then as many lines `E`; `X` and a failure. */
-export function writeResult(
-  result: unknown,
-  write: (value: object) => ReturnType<typeof writeMessage>,
+/** Answers what writes a result as lines: `N`; `M` and a message; `A` and a count, then as many lines `E`; `X` and a failure. */
+export function makeWriteResult(
+  write: (value: object) => string,
   limits: ResultLimits,
-): string[] {
-  const bad = (message: string, code = "bad_result", stack = ""): string[] => [
-    `X${JSON.stringify([code, message, stack])}`,
-  ];
+): (result: unknown) => string {
+  const bad = (message: string, code = "bad_result"): string => `X${JSON.stringify([code, message, ""])}`;
   const kindOf = (value: unknown): string =>
     value === null ? "null" : Array.isArray(value) ? "an array" : `of type ${typeof value}`;
   const isMessage = (value: unknown): value is object =>
     typeof value === "object" && value !== null && !Array.isArray(value);
-  /** Lines of messages, `mark` before each. */
-  const messages = (values: ArrayLike<unknown>, count: number, mark: string): string[] => {
-    const lines: string[] = [];
-    let chars = 0;
+  const several = (values: readonly unknown[]): string => {
+    const count = values.length;
+    if (count > limits.messages)
+      return bad(`${count} messages were returned; at most ${limits.messages} are allowed`, "too_large");
+    let lines = `A${count}`;
     for (let i = 0; i < count; i++) {
       const one = values[i];
       if (!isMessage(one)) return bad(`Element ${i} of the array is ${kindOf(one)}, not a message`);
       const text = write(one);
-      if (typeof text !== "string") return bad(text.message, text.code, text.stack);
-      chars += text.length;
-      if (chars > limits.chars) return bad("The result is too large", "too_large");
-      lines.push(mark + text);
+      if (text[0] === "X") return text;
+      lines += `\nE${text}`;
+      if (lines.length > limits.chars) return bad("The results together are too large", "too_large");
     }
     return lines;
   };
-  if (result === null) return ["N"];
-  if (result === undefined) return bad("Nothing was returned: return the message, or null to drop it");
-  if (isMessage(result)) return messages([result], 1, "M");
-  if (!Array.isArray(result))
+  return (result) => {
+    if (isMessage(result)) {
+      const text = write(result);
+      if (text.length > limits.chars) return bad("The result is too large", "too_large");
+      return text[0] === "X" ? text : `M${text}`;
+    }
+    if (result === null) return "N";
+    if (Array.isArray(result)) return several(result);
+    if (result === undefined) return bad("Nothing was returned: return the message, or null to drop it");
     return bad(`The result is ${kindOf(result)}: return the message, null, or an array of messages`);
-  const count = result.length;
-  if (count > limits.messages)
-    return bad(`${count} messages were returned; at most ${limits.messages} are allowed`, "too_large");
-  const lines = messages(result, count, "E");
-  return lines[0]?.[0] === "X" ? lines : [`A${count}`, ...lines];
+  };
 }

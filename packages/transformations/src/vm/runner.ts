@@ -14,7 +14,7 @@ export interface RunnerParts {
   /** The context besides secrets. */
   readonly given: object;
   readonly describe: (error: unknown) => string;
-  readonly write: (result: unknown) => string[];
+  readonly write: (result: unknown) => string;
   /** Results are handed over when there are as many characters. */
   readonly flushChars: number;
 }
@@ -38,12 +38,12 @@ export function makeCall(
   make: () => unknown,
   context: object,
   { describe, write }: Pick<RunnerParts, "describe" | "write">,
-): (message: unknown) => string[] | Pending {
-  const noFunction = JSON.stringify(["bad_code", "The default export is not a function", ""]);
+): (message: unknown) => string | Pending {
+  const noFunction = `X${JSON.stringify(["bad_code", "The default export is not a function", ""])}`;
   return (message) => {
     try {
       const transform = make();
-      if (typeof transform !== "function") return [`X${noFunction}`];
+      if (typeof transform !== "function") return noFunction;
       const result: unknown = transform(message, context);
       if (!(result instanceof Promise)) return write(result);
       const pending: Pending = { state: "waits", value: undefined };
@@ -53,30 +53,31 @@ export function makeCall(
       Promise.prototype.then.call(result, settle("kept"), settle("broken"));
       return pending;
     } catch (error) {
-      return [`X${describe(error)}`];
+      return `X${describe(error)}`;
     }
   };
 }
 
 export function makeRunner(parts: RunnerParts): VmRunner {
   const { setTime, log, given, describe, write, flushChars } = parts;
-  const never = [`X${JSON.stringify(["never_settles", "The promise that was returned never settles", ""])}`];
-  let call: ReturnType<typeof makeCall> = () => [];
+  const never = `X${JSON.stringify(["never_settles", "The promise that was returned never settles", ""])}`;
+  let call: ReturnType<typeof makeCall> = () => "";
   let times: number[] = [];
   let messages: unknown[] = [];
   let at = 0;
   let lines: string[] = [];
   let pending: Pending | undefined;
 
-  const end = (result: string[]): number => {
-    const own = [...log.take().map((line) => `L${line}`), ...result];
-    for (const line of own) lines.push(line);
+  const end = (result: string): number => {
+    const logged = log.take();
+    if (logged !== "") lines.push(logged);
+    lines.push(result);
     at++;
-    return own.reduce((chars, line) => chars + line.length, 0);
+    return logged.length + result.length;
   };
-  const settled = ({ state, value }: Pending): string[] => {
+  const settled = ({ state, value }: Pending): string => {
     if (state === "waits") return never;
-    return state === "kept" ? write(value) : [`X${describe(value)}`];
+    return state === "kept" ? write(value) : `X${describe(value)}`;
   };
   const handOver = (mark: string): string => {
     const text = mark + lines.join("\n");
@@ -102,7 +103,7 @@ export function makeRunner(parts: RunnerParts): VmRunner {
         const message = messages[at];
         messages[at] = undefined;
         const result = call(message);
-        if (!Array.isArray(result)) {
+        if (typeof result !== "string") {
           pending = result;
           return handOver("P");
         }
@@ -111,7 +112,8 @@ export function makeRunner(parts: RunnerParts): VmRunner {
       return handOver(at < messages.length ? "F" : "D");
     },
     take() {
-      for (const line of log.take()) lines.push(`L${line}`);
+      const logged = log.take();
+      if (logged !== "") lines.push(logged);
       return handOver("F");
     },
   };
