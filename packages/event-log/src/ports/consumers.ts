@@ -84,6 +84,8 @@ export interface Attempt {
   /** Without secrets. Only of a response that did not accept the message. */
   readonly responseHeaders?: ResponseHeaders | undefined;
   readonly replay?: boolean;
+  /** The code that changed what was sent, with its version. Use few distinct values: each is stored once. Absent: none did. */
+  readonly transformation?: string | undefined;
 }
 
 export interface ResponseHeaders {

@@ -136,6 +136,7 @@ const attempt = fc.record(
     requestHeaders: fc.constantFrom({ a: "b" }, {}),
     responseHeaders: fc.constantFrom({ shown: { a: "b" }, leftOut: 0 }, { shown: {}, leftOut: 2 }),
     replay: fc.boolean(),
+    transformation: fc.constantFrom("Hash, version 1", "Hash, version 2"),
   },
   { requiredKeys: ["place", "attempt", "url", "latencyMs"] },
 );

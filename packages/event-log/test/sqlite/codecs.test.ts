@@ -280,6 +280,7 @@ describe("chunks of outcomes and attempts", () => {
           { noNullPrototype: true },
         ),
         replay: fc.boolean(),
+        transformation: fc.constantFrom("Hash, version 1", "Hash, version 2 (1 of 2)"),
       },
       { requiredKeys: ["offset", "attempt", "atMs", "url", "latencyMs"], noNullPrototype: true },
     );
@@ -314,30 +315,5 @@ describe("chunks of outcomes and attempts", () => {
     const responseHeaders = { shown: { "content-type": "text/html", server: "nginx" }, leftOut: 0 };
     const refused = usual.map((one) => ({ ...one, status: 503, responseHeaders }));
     expect(written(refused).data.length / refused.length).toBeLessThan(10);
-  });
-
-  it("read attempts that a version without response headers wrote", () => {
-    const texts = strings();
-    const url = "https://a.example/";
-    for (const text of [url, "203.0.113.9", "http_503", '{"X-Attempt":""}'])
-      texts.write(text, new ByteWriter());
-    const bytes =
-      "3e01dc0b0102f7030300066661696c65640400046275737904d00f3f01d00f02087e02d00f0102f70303914e04924e00d00f" +
-      "e401b81701c80100026f6b020c0001b817010202";
-    const refused = {
-      url,
-      address: "203.0.113.9",
-      status: 503,
-      error: { code: "http_503", message: "failed" },
-      requestHeaders: { "X-Attempt": "" },
-      response: "busy",
-    };
-    expect(readAttempts(Buffer.from(bytes, "hex"), 5, texts)).toEqual([
-      { offset: 7, attempt: 1, atMs: 1000, latencyMs: 1.5, ...refused },
-      { offset: 8, attempt: 1, atMs: 1004, latencyMs: 2, ...refused },
-      { offset: 8, attempt: 2, atMs: 2004, latencyMs: 2, ...refused, replay: false },
-      { offset: 9, attempt: 1, atMs: 2010, latencyMs: 3, url, status: 200, response: "ok", replay: true },
-      { offset: 10, attempt: 1, atMs: 2011, latencyMs: 3, url },
-    ]);
   });
 });

@@ -28,7 +28,8 @@ export const ATTEMPT = {
   response: 10,
   replay: 11,
   responseHeaders: 12,
-  size: 13,
+  transformation: 13,
+  size: 14,
 } as const;
 
 /** The value of a field that is absent. */
@@ -92,6 +93,7 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
     attempts[at + ATTEMPT.responseHeaders] = placeOf(
       attempt.responseHeaders && JSON.stringify(attempt.responseHeaders),
     );
+    attempts[at + ATTEMPT.transformation] = placeOf(attempt.transformation);
     attempts[at + ATTEMPT.replay] = attempt.replay === undefined ? ABSENT : Number(attempt.replay);
   });
   return {

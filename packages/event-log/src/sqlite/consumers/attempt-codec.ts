@@ -28,6 +28,7 @@ const IS_REPLAY = 1 << 7;
  * then has the two.
  */
 const HAS_RESPONSE_HEADERS = 1 << 0;
+const HAS_TRANSFORMATION = 1 << 1;
 
 /** Writes consecutive attempts, each as its difference from the previous one. */
 export class AttemptEncoder {
@@ -46,9 +47,19 @@ export class AttemptEncoder {
   write(record: Float64Array, texts: readonly string[], to: ByteWriter): void {
     const shared = sharedFieldsOf(record, texts);
     const { flags, moreFlags, url, address, status, errorCode, errorMessage } = shared;
-    const { headers, response, responseHeaders } = shared;
+    const { headers, response, responseHeaders, transformation } = shared;
     const contents = [errorMessage, response, responseHeaders];
-    const all = [flags, moreFlags, url, address, status, errorCode, headers, ...contents].join("\0");
+    const all = [
+      flags,
+      moreFlags,
+      url,
+      address,
+      status,
+      errorCode,
+      headers,
+      transformation,
+      ...contents,
+    ].join("\0");
     const isSame = all === this.#lastTexts;
     this.#lastTexts = all;
     to.byte(flags | (isSame ? SAME : 0));
@@ -64,8 +75,8 @@ export class AttemptEncoder {
   }
 
   #writeShared(fields: SharedFields, to: ByteWriter): void {
-    const { moreFlags, url, address, status, errorCode, errorMessage, headers, response, responseHeaders } =
-      fields;
+    const { moreFlags, url, address, status, errorCode, errorMessage, headers, response } = fields;
+    const { responseHeaders, transformation } = fields;
     if (moreFlags !== undefined) to.byte(moreFlags);
     this.#strings.write(url, to);
     if (address !== undefined) this.#strings.write(address, to);
@@ -77,6 +88,7 @@ export class AttemptEncoder {
     if (headers !== undefined) this.#strings.write(headers, to);
     if (response !== undefined) this.#writeContent(response, to);
     if (responseHeaders !== undefined) this.#writeContent(responseHeaders, to);
+    if (transformation !== undefined) this.#strings.write(transformation, to);
   }
 
   #writeContent(text: string, to: ByteWriter): void {
@@ -104,6 +116,7 @@ interface SharedFields {
   readonly headers: string | undefined;
   readonly response: string | undefined;
   readonly responseHeaders: string | undefined;
+  readonly transformation: string | undefined;
 }
 
 function sharedFieldsOf(record: Float64Array, texts: readonly string[]): SharedFields {
@@ -114,8 +127,12 @@ function sharedFieldsOf(record: Float64Array, texts: readonly string[]): SharedF
   const headers = text("headers");
   const response = text("response");
   const responseHeaders = text("responseHeaders");
+  const transformation = text("transformation");
   const replay = replayFlags(record[ATTEMPT.replay] ?? ABSENT);
-  const moreFlags = responseHeaders === undefined ? undefined : HAS_RESPONSE_HEADERS | replay;
+  const more =
+    (responseHeaders === undefined ? 0 : HAS_RESPONSE_HEADERS) |
+    (transformation === undefined ? 0 : HAS_TRANSFORMATION);
+  const moreFlags = more === 0 ? undefined : more | replay;
   const flags =
     (address === undefined ? 0 : HAS_ADDRESS) |
     (status === ABSENT ? 0 : HAS_STATUS) |
@@ -136,6 +153,7 @@ function sharedFieldsOf(record: Float64Array, texts: readonly string[]): SharedF
     headers,
     response,
     responseHeaders,
+    transformation,
   };
 }
 
@@ -183,7 +201,15 @@ export function readAttempts(data: Uint8Array, base: number, strings: Strings): 
 /** The fields that most attempts share. */
 type SharedTexts = Pick<
   Attempt,
-  "url" | "address" | "status" | "error" | "requestHeaders" | "response" | "responseHeaders" | "replay"
+  | "url"
+  | "address"
+  | "status"
+  | "error"
+  | "requestHeaders"
+  | "response"
+  | "responseHeaders"
+  | "replay"
+  | "transformation"
 >;
 
 class AttemptReader extends ByteReader {
@@ -205,7 +231,7 @@ class AttemptReader extends ByteReader {
     const error = flags & HAS_ERROR ? { code: shared(), message: this.#content() } : undefined;
     const headers = flags & HAS_HEADERS ? headersOf(shared()) : undefined;
     const response = flags & HAS_RESPONSE ? this.#content() : undefined;
-    const responseHeaders = moreFlags & HAS_RESPONSE_HEADERS ? responseHeadersOf(this.#content()) : undefined;
+    const more = this.#more(moreFlags);
     return {
       url,
       ...(address === undefined ? {} : { address }),
@@ -213,8 +239,16 @@ class AttemptReader extends ByteReader {
       ...(error === undefined ? {} : { error }),
       ...(headers === undefined ? {} : { requestHeaders: headers }),
       ...(response === undefined ? {} : { response }),
-      ...(responseHeaders === undefined ? {} : { responseHeaders }),
+      ...more,
       ...(moreFlags & HAS_REPLAY ? { replay: (moreFlags & IS_REPLAY) !== 0 } : {}),
+    };
+  }
+
+  /** What the second byte of flags says is there. */
+  #more(flags: number): Pick<SharedTexts, "responseHeaders" | "transformation"> {
+    return {
+      ...(flags & HAS_RESPONSE_HEADERS ? { responseHeaders: responseHeadersOf(this.#content()) } : {}),
+      ...(flags & HAS_TRANSFORMATION ? { transformation: this.#strings.read(this) } : {}),
     };
   }
 
