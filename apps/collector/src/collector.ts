@@ -68,6 +68,7 @@ import { egressPolicy } from "./sender/egress-policy.js";
 import { endpoint } from "./sender/endpoint.js";
 import { hostResolver } from "./sender/host-resolver.js";
 import { openTokens, type Tokens } from "./tokens/tokens.js";
+import { openTransformations } from "./transformations/transformations.js";
 
 export interface Collector {
   readonly url: string;
@@ -408,10 +409,15 @@ async function startProcessing(parts: ProcessingParts) {
   const digest = idDigest(digestKey);
   const suppressions = keep(await openSuppressions({ store, clock, digest }), (it) => it.close());
   warnOfUnrecognized(suppressions, logger);
+  const transformations = keep(
+    await openTransformations({ config: store.config, secrets: sending.secrets }),
+    (it) => it.close(),
+  );
   const delivery = keep(
     await startDelivery({
       store,
       suppressions,
+      transformations,
       catalog,
       clock,
       logger: logger.with({ component: "delivery" }),
@@ -453,7 +459,7 @@ async function startProcessing(parts: ProcessingParts) {
     }),
     (it) => it.close(),
   );
-  return { ...sending, catalog, suppressions, delivery, audiences, deletions, operations };
+  return { ...sending, catalog, suppressions, transformations, delivery, audiences, deletions, operations };
 }
 
 type CatalogSending = Required<

@@ -115,6 +115,14 @@ const BY_CAUSE: Readonly<Record<string, readonly [title: string, advice: string]
     "Address not allowed",
     "The URL leads to an address that is neither public nor allowed. Correct the URL, or allow the address when you start the collector. Then retry.",
   ],
+  transform_failed: [
+    "Transformation failed",
+    "The transformation's function threw an error. Try the message on the transformation's page, save a version that works, then retry.",
+  ],
+  transform_unavailable: [
+    "Transformation not usable",
+    "The transformation or one of its secrets cannot be read. Messages wait: enter the secrets again, or detach it.",
+  ],
   write_failed: [
     "Write failed",
     "The collector could not write the file. Check free space and permissions of the folder.",

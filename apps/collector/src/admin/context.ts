@@ -10,6 +10,7 @@ import type { EventCatalog } from "../events/event-catalog.js";
 import type { DiskSpace } from "../incidents/disk-low.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
+import type { Transformations } from "../transformations/transformations.js";
 import type { ClusterControl } from "./collector/cluster-control.js";
 import type { OpenStreams } from "./live/open-streams.js";
 import type { RecentMessages } from "./live/recent-messages.js";
@@ -18,6 +19,7 @@ import type { RecentMessages } from "./live/recent-messages.js";
 export interface AdminContext {
   readonly store: Store;
   readonly catalog: Catalog;
+  readonly transformations: Pick<Transformations, "apply">;
   readonly delivery: Pick<DeliveryRuntime, "test" | "status" | "wake">;
   readonly audiences: Pick<Audiences, "reset" | "refusedJoins">;
   readonly events: Pick<EventCatalog, "of" | "behind" | "clear">;

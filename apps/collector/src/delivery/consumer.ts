@@ -536,6 +536,11 @@ export class Consumer {
   /** Updates what is known about the destination as a whole. */
   #observe(outcome: Outcome, { error = outcome.reason }: Pick<MessageRound, "error">, nowMs: number): void {
     const { clock, events, destinationId } = this.#options;
+    // Nothing was sent, so nothing is known.
+    if (outcome.kind === "filtered") {
+      this.#gate.probeNotSent(nowMs);
+      return;
+    }
     const before = this.#gate.breaker;
     // No message waits longer than its window for a `Retry-After`, so the probe does not either.
     const { windowMs: longestWaitMs } = this.#retryPolicy;
@@ -599,7 +604,9 @@ export class Consumer {
 
 /** Undefined if the round says nothing about the destination. */
 function resultOf(outcome: Outcome): RoundResult | undefined {
-  if (outcome.kind === "failed") return { kind: "refused" };
+  if (outcome.kind === "filtered") return undefined;
+  if (outcome.kind === "failed")
+    return outcome.countsAgainst === true ? { kind: "failed", hasRetryAfter: false } : { kind: "refused" };
   if (outcome.kind === "delivered" || outcome.alive === true) return { kind: "delivered" };
   if (outcome.alive === "unknown") return undefined;
   const waits = [outcome.retryAfterMs, ...(outcome.targets ?? []).map(({ retryAfterMs }) => retryAfterMs)];

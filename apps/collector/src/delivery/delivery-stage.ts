@@ -4,6 +4,7 @@ import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
+import type { Transformations } from "../transformations/transformations.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
 import type { Health } from "./health/judge-health.js";
 import type { MessageLoader } from "./reading/message-loader.js";
@@ -25,6 +26,7 @@ export interface DeliveryStage {
   readonly loader: MessageLoader;
   readonly suppressions: Pick<Suppressions, "covers" | "takePurges" | "purges"> | undefined;
   readonly sources: Routing["sources"];
+  readonly transformations: Transformations;
   readonly tracing: Tracing | undefined;
   /** Nothing is sent before it resolves. Undefined: at once. */
   readonly mayBegin: Promise<void> | undefined;

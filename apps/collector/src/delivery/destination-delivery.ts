@@ -2,6 +2,7 @@ import type { EventLog, Offset } from "@sluice/event-log";
 import { type CancelTimer, type SerialQueue, serialQueue, wallTimeAt } from "@sluice/resilience";
 import type { Destination, Targets } from "../destinations/destination.js";
 import type { DestinationDocument } from "../documents/documents.js";
+import { chainOf } from "../transformations/transformations.js";
 import { Consumer, type ConsumerStatus } from "./consumer.js";
 import { skippedUnread } from "./control/skipped-unread.js";
 import type { DeliveryStage, DestinationStatus } from "./delivery-stage.js";
@@ -11,6 +12,7 @@ import type { TriedFacts } from "./health/tried.js";
 import { type Order, restoreOrder } from "./ordering/restore-order.js";
 import { pendingCatchUps } from "./reading/catch-up.js";
 import { type Routing, routingOf } from "./routing/match.js";
+import { transforming } from "./sending/transforming.js";
 
 /** A delivery to discard. */
 export interface Discarding {
@@ -104,6 +106,17 @@ export class DestinationDelivery {
       before.enabled === document.enabled &&
       JSON.stringify(before.settings) === JSON.stringify(document.settings);
     if (!isSame) await this.#reopen(consumer);
+    else if (before.transformationId !== document.transformationId) consumer.wake();
+  }
+
+  /** A transformation has changed: what it made fail may be mended. */
+  transformationChanged(id: string): void {
+    const { connections } = this.#document;
+    if (connections.some(({ sourceId }) => this.#chain(sourceId).includes(id))) this.wake();
+  }
+
+  #chain(sourceId: string): readonly string[] {
+    return chainOf(this.#stage.sources.get(sourceId), this.#document);
   }
 
   notify(): void {
@@ -267,8 +280,11 @@ export class DestinationDelivery {
 
   async #openDestination(consumer: Consumer, opening: State): Promise<Destination | undefined> {
     const { type, settings } = this.#document;
-    const destination = await this.#stage.catalog.get(type)?.open(settings);
-    if (destination === undefined) return undefined;
+    const opened = await this.#stage.catalog.get(type)?.open(settings);
+    if (opened === undefined) return undefined;
+    const { transformations, clock } = this.#stage;
+    const chain = (sourceId: string): readonly string[] => this.#chain(sourceId);
+    const destination = transforming(opened, { transformations, chain, clock });
     try {
       await this.#setOrder(consumer, destination.flow.order, opening);
       return destination;

@@ -59,6 +59,9 @@ export async function runDelivery(parts: RunParts): Promise<RunningDelivery> {
   const stopListening = store.log.onAppend(() => {
     for (const delivery of deliveries.values()) delivery.notify();
   });
+  const stopFollowing = parts.transformations.onChange((id) => {
+    for (const delivery of deliveries.values()) delivery.transformationChanged(id);
+  });
   const readings = readingsOf(store.log, deliveries, clock);
   return {
     assign: destinations.assign,
@@ -76,6 +79,7 @@ export async function runDelivery(parts: RunParts): Promise<RunningDelivery> {
       destinations.stop();
       sources.close();
       stopListening();
+      stopFollowing();
       await Promise.all([...deliveries.values()].map((delivery) => delivery.close(graceMs)));
     },
   };

@@ -8,6 +8,7 @@ import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
+import { NO_TRANSFORMATIONS, type Transformations } from "../transformations/transformations.js";
 import { disableTarget } from "./control/disable-target.js";
 import { type TestSend, testSend } from "./control/test-send.js";
 import { registerGauges } from "./delivery-gauges.js";
@@ -27,6 +28,8 @@ export interface DeliveryDeps {
   readonly counts?: DeliveryCounts;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "covers" | "purged" | "takePurges" | "purges">;
+  /** Default: a destination with a transformation keeps its messages waiting. */
+  readonly transformations?: Transformations;
   /** Takes the spans of traced messages. Default: only the messages' own trace context is passed on. */
   readonly tracing?: Tracing | undefined;
   /** Nothing is sent before it resolves. Default: sending begins at once. */
@@ -50,7 +53,8 @@ export interface DeliveryRuntime
 
 /** Delivers the log to all destinations: in this thread, or in several. */
 export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime> {
-  const { store, catalog, clock, logger, metrics, live, counts = deliveryCounts(), threads } = deps;
+  const { store, catalog, clock, logger, metrics, live, threads } = deps;
+  const { counts = deliveryCounts(), transformations = NO_TRANSFORMATIONS } = deps;
   const tally = deliveryTally(metrics, counts);
   const parts: RunParts = {
     store,
@@ -60,6 +64,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     policy: { ...DELIVERY_DEFAULTS, ...deps.policy },
     events: deliveryEvents(logger, tally, live),
     suppressions: deps.suppressions,
+    transformations,
     tracing: deps.tracing,
     mayBegin: deps.mayBegin,
     disableTarget: (destinationId, url) => disableTarget({ store, catalog, clock }, destinationId, url),
@@ -77,7 +82,7 @@ export async function startDelivery(deps: DeliveryDeps): Promise<DeliveryRuntime
     status: (destinationId) => delivery.status(destinationId),
     close: (graceMs) => delivery.close(graceMs),
     async test(destinationId) {
-      const sent = await testSend({ store, catalog, clock }, destinationId);
+      const sent = await testSend({ store, catalog, clock, transformations }, destinationId);
       if (sent?.state === "delivered") delivery.wake(destinationId);
       return sent;
     },

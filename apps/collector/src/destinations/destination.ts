@@ -170,6 +170,13 @@ export type RoundOutcome =
        */
       readonly alive: boolean | "unknown";
     }
-  | { readonly kind: "failed"; readonly reason: string }
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      /** Others would fail like it until somebody mends something: it counts like a failure of the whole destination. */
+      readonly countsAgainst?: true;
+    }
+  /** A transformation dropped the message: nothing was sent. */
+  | { readonly kind: "filtered"; readonly reason: string }
   /** The destination was closed during the round. The round does not count. */
   | { readonly kind: "aborted" };

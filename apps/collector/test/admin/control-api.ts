@@ -21,6 +21,7 @@ import { liveEvents } from "../../src/process/telemetry/live-events.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { openTokens } from "../../src/tokens/tokens.js";
+import { NO_TRANSFORMATIONS } from "../../src/transformations/transformations.js";
 import { scriptedDestination } from "./scripted-destination.js";
 
 export interface ApiAnswer {
@@ -73,6 +74,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     store,
     catalog,
     delivery,
+    transformations: NO_TRANSFORMATIONS,
     // Audiences have tests of their own, beside a whole collector.
     audiences: { reset: (clearLog) => clearLog(), refusedJoins: async () => [] },
     events: { of: () => new SourceEvents(), behind: 0, clear: async () => {} },

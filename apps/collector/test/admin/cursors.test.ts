@@ -27,7 +27,12 @@ beforeAll(async () => {
     { type: "track", messageId: "m-2", userId: "ann", event: "Order" },
     { type: "track", messageId: "m-3", userId: "ann" },
   ]);
+  const shape = await world.api("POST", "/transformations", {
+    name: "Shape",
+    code: "export default (message) => message",
+  });
   const ids: Record<string, string> = {
+    transformations: shape.body.id,
     audiences: audience.body.id,
     "computed-traits": orders.body.id,
     sources: world.sourceId,

@@ -7,6 +7,7 @@ import { openMemoryStore } from "@sluice/event-log";
 import { type BatchOptions, batchOf, type TestMessage } from "@sluice/event-log/testing";
 import { type Clock, systemClock } from "@sluice/resilience";
 import type { ManualClock } from "@sluice/resilience/testing";
+import type { Sandboxes } from "@sluice/transformations";
 import { afterEach } from "vitest";
 import {
   changeDestination,
@@ -17,7 +18,7 @@ import {
 import type { DeliveryPolicy } from "../../src/delivery/delivery-policy.js";
 import { type DeliveryRuntime, startDelivery } from "../../src/delivery/start-delivery.js";
 import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
-import { secretBox } from "../../src/destinations/secret-box.js";
+import { type SecretBox, secretBox } from "../../src/destinations/secret-box.js";
 import type { SourceDocument } from "../../src/documents/documents.js";
 import { type LiveEvent, type LiveEvents, liveEvents } from "../../src/process/telemetry/live-events.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
@@ -26,6 +27,7 @@ import type { Tracing } from "../../src/process/telemetry/tracing.js";
 import type { ResolveHost } from "../../src/sender/checked-connector.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
 import type { OpenEndpoint } from "../../src/sender/endpoint.js";
+import { openTransformations } from "../../src/transformations/transformations.js";
 
 export interface FixtureOptions {
   readonly clock?: Clock;
@@ -36,6 +38,8 @@ export interface FixtureOptions {
   readonly openEndpoint?: OpenEndpoint;
   readonly source?: Partial<SourceDocument>;
   readonly tracing?: Tracing;
+  /** Runs the code of transformations. Default: the real sandboxes. */
+  readonly openSandboxes?: () => Promise<Sandboxes>;
 }
 
 type Outcome = Extract<LiveEvent, { kind: "outcome" }>;
@@ -44,6 +48,7 @@ export interface DeliveryFixture {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly clock: Clock;
+  readonly secrets: SecretBox;
   readonly delivery: DeliveryRuntime;
   readonly live: LiveEvents;
   /** All log lines so far. */
@@ -82,9 +87,10 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
   const clock = options.clock ?? systemClock;
   const store = options.store ?? openMemoryStore({ clock });
   const folder = await mkdtemp(join(tmpdir(), "sluice-delivery-"));
+  const secrets = secretBox(randomBytes(32));
   const catalog = createCatalog({
     clock,
-    secrets: secretBox(randomBytes(32)),
+    secrets,
     egress: egressPolicy({ allow: options.allow ?? ["127.0.0.0/8"] }),
     exportsFolder: folder,
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
@@ -105,8 +111,15 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
   });
   const log: string[] = [];
   const logger = createLogger({ level: "debug", write: (line) => log.push(line) });
+  const { openSandboxes } = options;
+  const transformations = await openTransformations({
+    config: store.config,
+    secrets,
+    ...(openSandboxes === undefined ? {} : { openSandboxes }),
+  });
   const start = (): Promise<DeliveryRuntime> =>
     startDelivery({
+      transformations,
       store,
       catalog,
       clock,
@@ -119,6 +132,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
   let delivery = await start();
   opened.push(async () => {
     await delivery.close(0);
+    await transformations.close();
     await store.close();
     await rm(folder, { recursive: true, force: true });
   });
@@ -138,6 +152,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
     store,
     catalog,
     clock,
+    secrets,
     get delivery() {
       return delivery;
     },

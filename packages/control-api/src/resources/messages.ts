@@ -38,6 +38,12 @@ export const AttemptView = Type.Object({
     Type.Integer({ description: "How many more headers the response had. Absent: none" }),
   ),
   replay: Type.Optional(Type.Boolean()),
+  transformation: Type.Optional(
+    Type.String({
+      description:
+        "The transformations that changed what was sent, each with its version; of several messages, which one. Absent: none",
+    }),
+  ),
 });
 export type AttemptView = Shape<typeof AttemptView>;
 
@@ -48,13 +54,13 @@ export const RequestBodyView = Type.Object(
     settingsChangedAt: Type.Optional(
       Type.String({
         description:
-          "When the destination's settings or filters last changed. Attempts before it may have sent another body",
+          "When the destination's settings, filters or transformation last changed. Attempts before it may have sent another body",
       }),
     ),
   },
   {
     description:
-      "The body of all attempts. It is not stored, but made again from the message with the destination's present settings. Absent if the destination sends no requests, or would not send the message with its present filters",
+      "The body of all attempts. It is not stored, but made again from the message with the destination's present settings and transformations. Absent if the destination sends no requests, or would not send the message with its present filters",
   },
 );
 export type RequestBodyView = Shape<typeof RequestBodyView>;

@@ -13,12 +13,12 @@ import { listDeliveries } from "./list-deliveries.js";
 
 export const deliveryEndpoints: readonly Endpoint[] = [
   listDeliveries,
-  endpoint("GET /deliveries/:id", async ({ params, token }, { store, catalog }) => {
+  endpoint("GET /deliveries/:id", async ({ params, token }, context) => {
+    const { store } = context;
     const { delivery, message } = await findDelivery(store, params.id);
     const { consumerId } = delivery;
     const attempts = await attemptsOf(store, consumerId, message);
-    const requestBody =
-      attempts.length === 0 ? undefined : await requestBodyOf({ store, catalog }, consumerId, message);
+    const requestBody = attempts.length === 0 ? undefined : await requestBodyOf(context, consumerId, message);
     const body = withoutUndefined({ ...deliveryView(delivery, message), attempts, requestBody });
     return { status: 200, body: maskFor(token, body) };
   }),

@@ -13,13 +13,13 @@ import { deliveryView } from "./delivery-view.js";
 /** `GET /delivery-groups`. */
 export function listGroups({ store, clock }: { readonly store: Store; readonly clock: Clock }): Endpoint {
   const read = groupReader(store, clock);
-  return endpoint("GET /delivery-groups", async ({ query, token }, { catalog }) => {
+  return endpoint("GET /delivery-groups", async ({ query, token }, context) => {
     const { groups, isExact } = await read();
     const wanted = groups.filter(
       ({ destinationId }) => (query.destinationId ?? destinationId) === destinationId,
     );
     const page = pageOfDocuments(wanted, query);
-    const items = await Promise.all(page.items.map((group) => withExample({ store, catalog }, group)));
+    const items = await Promise.all(page.items.map((group) => withExample(context, group)));
     return { status: 200, body: { ...page, items: items.map((item) => maskFor(token, item)), isExact } };
   });
 }

@@ -2,18 +2,18 @@ import type { Audiences } from "@sluice/audiences";
 import type { MessageView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
 import { remarks } from "@sluice/protocol";
-import type { Catalog } from "../../destinations/catalog.js";
 import type { PlanOf } from "../../documents/source-plan.js";
 import { joinIssues } from "./join-issues.js";
 import { receivedView, rejectedView } from "./message-view.js";
 import { outcomesWithAttempts } from "./outcomes.js";
 import { violationsOf } from "./plan-violations.js";
+import type { BodySources } from "./request-body.js";
 
 export interface MessageSources {
   readonly audiences?: Pick<Audiences, "refusedJoins">;
   readonly planOf?: PlanOf;
   /** Makes the bodies of the requests again. */
-  readonly catalog?: Catalog;
+  readonly bodies?: BodySources;
 }
 
 /**
@@ -24,7 +24,7 @@ export async function findMessage(
   store: Store,
   messageId: string,
   sourceId: string | undefined,
-  { audiences, planOf, catalog }: MessageSources = {},
+  { audiences, planOf, bodies }: MessageSources = {},
 ): Promise<MessageView | undefined> {
   const query = { messageId, ...(sourceId === undefined ? {} : { sourceId }) };
   const [stored] = (await store.log.find(query, { limit: 1 })).items;
@@ -35,7 +35,7 @@ export async function findMessage(
       ...receivedView(stored),
       state: "accepted",
       ...(issues.length === 0 ? {} : { issues }),
-      outcomes: await outcomesWithAttempts(store, stored, catalog),
+      outcomes: await outcomesWithAttempts(store, stored, bodies),
     };
   }
   const [rejected] = (await store.rejections.find(query, { limit: 1 })).items;

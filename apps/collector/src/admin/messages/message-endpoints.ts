@@ -9,7 +9,9 @@ import { waitForMessage } from "./wait-for-message.js";
 
 export const messageEndpoints: readonly Endpoint[] = [
   listMessages,
-  endpoint("GET /messages/:messageId", async ({ params, query, token }, { store, ...sources }) => {
+  endpoint("GET /messages/:messageId", async ({ params, query, token }, context) => {
+    const { store, audiences, planOf } = context;
+    const sources = { audiences, planOf, bodies: context };
     const found = await findMessage(store, params.messageId, query.sourceId, sources);
     if (found === undefined) throw notFound("message", params.messageId);
     return { status: 200, body: maskedMessage(token, found) };

@@ -9,12 +9,11 @@ import {
 } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import { WAS_DISABLED, wasDisabledAt } from "../../delivery/routing/match.js";
-import type { Catalog } from "../../destinations/catalog.js";
 import { shownHeaders } from "../../destinations/webhooks/request/request-headers.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { deliveryId } from "./delivery-id.js";
-import { requestBodyOf } from "./request-body.js";
+import { type BodySources, requestBodyOf } from "./request-body.js";
 
 /**
  * The outcomes of a message at every destination that gets it, including destinations that have not read it yet.
@@ -44,19 +43,19 @@ export async function outcomesOf(
   ];
 }
 
-/** The outcomes with all attempts, and with the request bodies if a catalog is given. */
+/** The outcomes with all attempts, and with the request bodies if what makes them is given. */
 export async function outcomesWithAttempts(
   store: Store,
   message: StoredMessage,
-  catalog?: Catalog,
+  bodies?: BodySources,
 ): Promise<OutcomeView[]> {
   const outcomes = await outcomesOf(store, message);
   return Promise.all(
     outcomes.map(async (outcome) => {
       const { destinationId } = outcome;
       const attempts = await attemptsOf(store, destinationId, message);
-      if (catalog === undefined || attempts.length === 0) return { ...outcome, attempts };
-      const requestBody = await requestBodyOf({ store, catalog }, destinationId, message);
+      if (bodies === undefined || attempts.length === 0) return { ...outcome, attempts };
+      const requestBody = await requestBodyOf(bodies, destinationId, message);
       return { ...outcome, attempts, ...(requestBody === undefined ? {} : { requestBody }) };
     }),
   );

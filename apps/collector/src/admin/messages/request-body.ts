@@ -4,19 +4,23 @@ import { formatTime, resolveTime } from "@sluice/protocol";
 import { applyFilters } from "../../delivery/routing/apply-filters.js";
 import { isOutbound } from "../../delivery/routing/match.js";
 import type { Catalog } from "../../destinations/catalog.js";
-import type { DestinationDocument } from "../../documents/documents.js";
+import type { OutgoingMessage } from "../../destinations/destination.js";
+import type { DestinationDocument, SourceDocument } from "../../documents/documents.js";
+import { chainOf, type Transformations } from "../../transformations/transformations.js";
 
 export interface BodySources {
   readonly store: Store;
   readonly catalog: Catalog;
+  readonly transformations: Pick<Transformations, "apply">;
 }
 
 /**
- * The body that the destination's requests for a message have, made again with its present settings and filters. Undefined if the
- * destination was deleted, sends no requests, or would not send the message now. `mostBytes`: where to cut it. Default: not at all.
+ * The body that the destination's requests for a message have, made again with its present settings, filters and transformations; of
+ * several messages, that of the first. Undefined if the destination was deleted, sends no requests, or would not send the message now.
+ * `mostBytes`: where to cut it. Default: not at all.
  */
 export async function requestBodyOf(
-  { store, catalog }: BodySources,
+  { store, catalog, transformations }: BodySources,
   destinationId: string,
   stored: StoredMessage,
   mostBytes = Number.POSITIVE_INFINITY,
@@ -31,9 +35,13 @@ export async function requestBodyOf(
       ? applyFilters(filters, stored.message, messageId)
       : { kind: "kept" as const, message: stored.message };
   if (kept.kind === "filtered" || !isOutbound(kept.message)) return undefined;
+  const requestBody = catalog.get(type)?.requestBody;
+  if (requestBody === undefined) return undefined;
   const timestamp = formatTime(resolveTime(stored.message, stored.receivedAtMs));
-  const outgoing = { message: kept.message, timestamp };
-  const body = catalog.get(type)?.requestBody?.(settings, outgoing);
+  const outgoing: OutgoingMessage = { ...stored, message: kept.message, timestamp };
+  const source = await store.config.get<SourceDocument>(DOCUMENT_KINDS.source, stored.sourceId);
+  const sent = await transformed(outgoing, chainOf(source?.value, found.value), transformations);
+  const body = sent && requestBody(settings, sent);
   if (body === undefined) return undefined;
   const bytes = Buffer.byteLength(body);
   return {
@@ -41,6 +49,17 @@ export async function requestBodyOf(
     bytes,
     ...(settingsChangedAt === undefined ? {} : { settingsChangedAt }),
   };
+}
+
+/** The first message that is sent for one; undefined if none is. */
+async function transformed(
+  outgoing: OutgoingMessage,
+  chain: readonly string[],
+  transformations: BodySources["transformations"],
+): Promise<OutgoingMessage | undefined> {
+  if (chain.length === 0 || outgoing.message.type === "delete") return outgoing;
+  const result = await transformations.apply(chain, outgoing);
+  return result.kind === "messages" ? result.messages[0] : undefined;
 }
 
 /** The first bytes of a text, without a character that they contain only a part of. */

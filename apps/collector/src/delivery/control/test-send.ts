@@ -7,35 +7,46 @@ import type { Catalog } from "../../destinations/catalog.js";
 import type { OutgoingMessage, RoundAttempt } from "../../destinations/destination.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
+import { chainOf, type Transformations } from "../../transformations/transformations.js";
+import { transforming } from "../sending/transforming.js";
 import { disableTarget } from "./disable-target.js";
 
 /** The result of a test message. */
 export interface TestSend {
   readonly messageId: string;
   /** `pending`: a real message would be retried. */
-  readonly state: "delivered" | "failed" | "pending";
+  readonly state: "delivered" | "failed" | "filtered" | "pending";
   readonly reason: string;
   /** What was sent: the body of a request, or the message in JSON. */
   readonly requestBody: string;
   readonly attempts: readonly (RoundAttempt & { readonly attempt: number })[];
 }
 
+export interface TestParts {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly transformations: Pick<Transformations, "apply">;
+}
+
 /**
- * Sends one track message, `Test Event`, as any message is sent: same settings, signature, address rules and deadline. It is not
+ * Sends one track message, `Test Event`, as any message is sent: same settings, transformation, signature, address rules and deadline. It is not
  * logged and is tried once. Works for disabled destinations too. Resolves with undefined if there is no such destination.
  */
 export async function testSend(
-  { store, catalog, clock }: { readonly store: Store; readonly catalog: Catalog; readonly clock: Clock },
+  { store, catalog, clock, transformations }: TestParts,
   destinationId: string,
 ): Promise<TestSend | undefined> {
   const document = await store.config.get<DestinationDocument>(DOCUMENT_KINDS.destination, destinationId);
   const type = document && catalog.get(document.value.type);
   if (document === undefined || type === undefined) return undefined;
   const messageId = `test-${randomUUID()}`;
-  const destination = await type.open(document.value.settings).catch((cause: unknown) => {
+  const opened = await type.open(document.value.settings).catch((cause: unknown) => {
     const detail = cause instanceof Error ? cause.message : String(cause);
     throw new CollectorError("invalid_request", `the destination cannot be opened: ${detail}`, { cause });
   });
+  const chain = (): readonly string[] => chainOf(undefined, document.value);
+  const destination = transforming(opened, { transformations, chain, clock });
   try {
     const attempts: (RoundAttempt & { attempt: number })[] = [];
     const goneUrls: string[] = [];

@@ -99,21 +99,28 @@ export class DestinationGate {
 
   /** Updates the breaker with the outcome of a round. A `Retry-After` delays the next probe by `longestWaitMs` at most. */
   observe(
-    outcome: Exclude<RoundOutcome, { kind: "aborted" }>,
+    outcome: Exclude<RoundOutcome, { kind: "aborted" | "filtered" }>,
     { nowMs, random, longestWaitMs }: { nowMs: number; random: number; longestWaitMs: number },
   ): void {
-    if (outcome.kind !== "retry" || outcome.alive === true) {
+    if (isAlive(outcome)) {
       this.#breaker = afterSuccess(this.#breaker);
       return;
     }
     // Only some of several URLs were tried, and failed again. That is news only for a probe.
-    if (outcome.alive === "unknown" && !this.isProbing) return;
+    if (outcome.kind === "retry" && outcome.alive === "unknown" && !this.isProbing) return;
     const after = afterFailure(this.#breaker, this.#options, nowMs, random);
     // A Retry-After also delays the probe.
-    const notBeforeMs = nowMs + Math.min(outcome.retryAfterMs ?? 0, longestWaitMs);
+    const askedMs = outcome.kind === "retry" ? (outcome.retryAfterMs ?? 0) : 0;
+    const notBeforeMs = nowMs + Math.min(askedMs, longestWaitMs);
     this.#breaker =
       after.kind === "open" && after.probeAtMs < notBeforeMs ? { ...after, probeAtMs: notBeforeMs } : after;
   }
+}
+
+/** Whether the round shows that the destination works, whatever became of the message. */
+function isAlive(outcome: Exclude<RoundOutcome, { kind: "aborted" | "filtered" }>): boolean {
+  if (outcome.kind === "failed") return outcome.countsAgainst !== true;
+  return outcome.kind === "delivered" || outcome.alive === true;
 }
 
 function refilled({ rate, bucket }: RateLimit, nowMs: number): RateLimit {

@@ -59,7 +59,7 @@ export interface RoundEnd {
 }
 
 export type Decision =
-  | { readonly kind: "finish"; readonly state: "delivered" | "failed"; readonly reason: string }
+  | { readonly kind: "finish"; readonly state: "delivered" | "failed" | "filtered"; readonly reason: string }
   | ({ readonly kind: "retry" } & Pick<
       Retry,
       "dueAtMs" | "notBeforeMs" | "doneUrls" | "failedUrls" | "urls"

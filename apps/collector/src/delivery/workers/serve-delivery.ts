@@ -8,6 +8,7 @@ import { FollowedSuppressions, type Purge } from "../../documents/followed-suppr
 import type { LogFields, Logger, LogLevel } from "../../process/telemetry/logger.js";
 import type { Tracing } from "../../process/telemetry/tracing.js";
 import { egressPolicy } from "../../sender/egress-policy.js";
+import { openTransformations, type Transformations } from "../../transformations/transformations.js";
 import { type RunningDelivery, runDelivery } from "../run-delivery.js";
 import { deliveryEvents } from "../settling/delivery-events.js";
 import { batchedTally } from "./batched-tally.js";
@@ -23,7 +24,7 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
     watched: false,
     publish: (...[event, stored]: Parameters<LivePublish>) => notify({ kind: "live", event, stored }),
   };
-  let running: { delivery: RunningDelivery; store: JoinedStore } | undefined;
+  let running: Running | undefined;
   let suppressions: FollowedSuppressions | undefined;
   /** What was purged while this thread starts. */
   const purged: Purge[] = [];
@@ -40,18 +41,17 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
       suppressions = await new FollowedSuppressions({ store, digest }, purges).follow();
       suppressions.takePurges(purged);
       const logger = loggerTo(notify);
+      const secrets = secretBox(data.key);
+      const transformations = await openTransformations({ config: store.config, secrets });
       const started = await runDelivery({
         store,
         suppressions,
+        transformations,
         catalog: await catalogOf(data, logger),
         clock: systemClock,
         policy: data.policy,
         logger: logger.with({ component: "delivery" }),
-        events: deliveryEvents(
-          logger.with({ component: "delivery" }),
-          batchedTally((tally) => notify({ kind: "tally", tally })),
-          live,
-        ),
+        events: eventsTo(notify, logger, live),
         tracing: data.recordsSpans ? tracingTo(notify) : undefined,
         mayBegin: begun.promise,
         async disableTarget(destinationId, url) {
@@ -60,7 +60,7 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
         },
         assigned,
       });
-      running = { delivery: started, store };
+      running = { delivery: started, store, transformations };
     },
     begin: () => begun.resolve(),
     watch(isWatched) {
@@ -79,12 +79,24 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
     async close(graceMs) {
       await running?.delivery.close(graceMs);
       suppressions?.close();
+      await running?.transformations.close();
       running?.store.close();
     },
   };
   const server = serve<DeliveryThreadApi, { message: string }, DeliveryNotice>(parent, api, {
     lastMethod: "close",
   });
+}
+
+interface Running {
+  readonly delivery: RunningDelivery;
+  readonly store: JoinedStore;
+  readonly transformations: Transformations;
+}
+
+function eventsTo(notify: Notify, logger: Logger, live: Parameters<typeof deliveryEvents>[2]) {
+  const tally = batchedTally((counts) => notify({ kind: "tally", tally: counts }));
+  return deliveryEvents(logger.with({ component: "delivery" }), tally, live);
 }
 
 type LivePublish = (

@@ -82,8 +82,9 @@ export class Batches implements BatchControl {
     lane.waiting.push({ message, round, end });
     this.#isFull = false;
     const { maxMessages } = this.#options;
+    // Only then, because what one message became comes in one turn.
     if (lane.waiting.length === 1 || lane.waiting.length === maxMessages || this.#isAlone(message))
-      this.#check();
+      queueMicrotask(() => this.#check());
     return promise;
   }
 
@@ -173,7 +174,7 @@ export class Batches implements BatchControl {
   #take({ waiting }: Lane): readonly Waiting[] {
     const alone = waiting.findIndex(({ message }) => this.#isAlone(message));
     const end = alone < 0 ? this.#options.maxMessages : Math.max(alone, 1);
-    return waiting.splice(0, Math.min(end, this.#options.maxMessages));
+    return waiting.splice(0, betweenMessages(waiting, Math.min(end, this.#options.maxMessages)));
   }
 
   async #sendUntilKnown(items: readonly Waiting[], lane: Lane): Promise<readonly RoundOutcome[]> {
@@ -197,6 +198,21 @@ export class Batches implements BatchControl {
       if (isOver) return items.map(() => ABORTED);
     }
   }
+}
+
+/**
+ * Where to cut instead, so that what a transformation made of one message stays together: its result is only known, and stored, for all
+ * of it. Only if there is nothing before it, the batch is longer than the limit.
+ */
+function betweenMessages(items: readonly Item[], end: number): number {
+  const offsetAt = (index: number): number | undefined => items[index]?.message.offset;
+  const isWithin = (at: number): boolean => at < items.length && offsetAt(at) === offsetAt(at - 1);
+  let before = end;
+  while (before > 0 && isWithin(before)) before -= 1;
+  if (before > 0) return before;
+  let after = end;
+  while (isWithin(after)) after += 1;
+  return after;
 }
 
 const ABORTED: RoundOutcome = { kind: "aborted" };

@@ -1,0 +1,204 @@
+import type { ConfigStore } from "@sluice/event-log";
+import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
+import type { Sandboxes, TransformCode, TransformResult } from "@sluice/transformations";
+import type { OutgoingMessage } from "../destinations/destination.js";
+import type { SecretBox } from "../destinations/secret-box.js";
+import {
+  type DestinationDocument,
+  type SourceDocument,
+  type TransformationDocument,
+  type TransformationVersionDocument,
+  versionId,
+} from "../documents/documents.js";
+import { type RunOne, runInBatches } from "./run-in-batches.js";
+import { secretMask } from "./secret-mask.js";
+import { transformInput } from "./transform-input.js";
+import { type Transformed, withResult } from "./transformed.js";
+
+export interface TransformationsParts {
+  readonly config: Pick<ConfigStore, "list" | "watch" | "get">;
+  readonly secrets: Pick<SecretBox, "open">;
+  /** Called at the first message that needs it. Default: the sandboxes of `@sluice/transformations`. */
+  readonly openSandboxes?: () => Promise<Sandboxes>;
+}
+
+/** What changes messages on their way to destinations, as the documents say now. */
+export interface Transformations {
+  /** Sends a message through transformations, one after another. Never rejects. */
+  apply(ids: readonly string[], message: OutgoingMessage): Promise<Transformed>;
+  /** Calls the listener with the id of each that changes. Returns what ends that. */
+  onChange(listener: (id: string) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** What a delivery without transformations has: a message that needs one waits, it is never sent unchanged. */
+export const NO_TRANSFORMATIONS: Transformations = {
+  apply: async ([id = ""]) => ({ kind: "unavailable", id, message: "transformations are not run here" }),
+  onChange: () => () => {},
+  close: async () => {},
+};
+
+/** The transformations that a message passes, in order: that of its source, then that of the destination. */
+export function chainOf(
+  source: Pick<SourceDocument, "transformationId"> | undefined,
+  destination: Pick<DestinationDocument, "transformationId">,
+): readonly string[] {
+  const ids = [source?.transformationId, destination.transformationId];
+  return ids[0] === undefined && ids[1] === undefined ? NONE : ids.filter((id) => id !== undefined);
+}
+
+const NONE: readonly string[] = [];
+
+/** Follows the transformations. A version that is put in force is used by every message that starts afterwards. */
+export async function openTransformations(parts: TransformationsParts): Promise<Transformations> {
+  const { config, openSandboxes = sandboxesOfPackage } = parts;
+  const listeners = new Set<(id: string) => void>();
+  const opened = new OpenedVersions(parts);
+  const documents = await mirrorDocuments<TransformationDocument>(
+    config,
+    DOCUMENT_KINDS.transformation,
+    (id) => {
+      opened.forget(id);
+      for (const listener of listeners) listener(id);
+    },
+  );
+  let running: Promise<{ readonly sandboxes: Sandboxes; readonly run: RunOne }> | undefined;
+  const runner = () => {
+    running ??= openSandboxes().then((sandboxes) => ({ sandboxes, run: runInBatches(sandboxes) }));
+    return running;
+  };
+  return {
+    async apply(ids, message) {
+      const by: string[] = [];
+      let messages: readonly OutgoingMessage[] = [message];
+      for (const id of ids) {
+        const document = documents.get(id);
+        const loaded = await loadedFor(id, document, opened, runner);
+        if ("problem" in loaded) return { kind: "unavailable", id, message: loaded.problem };
+        by.push(`${loaded.name}, version ${loaded.current}`);
+        const done = await passed(loaded, messages);
+        if (done.kind === "untried") return { kind: "unavailable", id, message: done.message };
+        if (done.kind === "failed") return { ...done, id, by: by.join("; ") };
+        messages = done.messages;
+      }
+      return messages.length === 0
+        ? { kind: "dropped", by: by.join("; ") }
+        : { kind: "messages", messages, by: by.join("; ") };
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async close() {
+      documents.close();
+      await (await running?.catch(() => undefined))?.sandboxes.close();
+    },
+  };
+}
+
+async function sandboxesOfPackage(): Promise<Sandboxes> {
+  const { openSandboxes } = await import("@sluice/transformations");
+  return openSandboxes();
+}
+
+interface Loaded {
+  readonly name: string;
+  readonly current: number;
+  readonly code: TransformCode;
+  readonly run: RunOne;
+}
+
+/** The version in force, ready to run, or why it is not. */
+async function loadedFor(
+  id: string,
+  document: TransformationDocument | undefined,
+  opened: OpenedVersions,
+  runner: () => Promise<{ readonly run: RunOne }>,
+): Promise<Loaded | { readonly problem: string }> {
+  if (document === undefined) return { problem: `there is no transformation ${id}` };
+  const { name, current } = document;
+  try {
+    const [code, { run }] = await Promise.all([opened.get(id, document), runner()]);
+    return { name, current, code, run };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+type Passed =
+  | { readonly kind: "messages"; readonly messages: readonly OutgoingMessage[] }
+  | { readonly kind: "failed"; readonly where: string; readonly message: string }
+  | { readonly kind: "untried"; readonly message: string };
+
+/** Messages after one transformation. */
+async function passed({ code, run }: Loaded, messages: readonly OutgoingMessage[]): Promise<Passed> {
+  const results = await Promise.all(messages.map((message) => run(code, transformInput(message))));
+  const failed = results.find((result) => result.kind === "failed");
+  if (failed?.code === "closed") return { kind: "untried", message: failed.message };
+  if (failed !== undefined) {
+    const mask = secretMask(Object.values(code.secrets));
+    return { kind: "failed", where: whereOf(failed), message: mask(failed.message) };
+  }
+  const after = messages.map((message, index) => afterResult(message, results[index]));
+  return { kind: "messages", messages: after.flat() };
+}
+
+function afterResult(
+  message: OutgoingMessage,
+  result: TransformResult | undefined,
+): readonly OutgoingMessage[] {
+  switch (result?.kind) {
+    case "same":
+      return [message];
+    case "messages":
+      return result.messages.map((one, index) =>
+        withResult(message, one, result.isArray ? index + 1 : undefined),
+      );
+    default:
+      return [];
+  }
+}
+
+/** Where and how a function failed, without the words of its error: those may repeat the message's data. */
+function whereOf({ code, line, message }: Extract<TransformResult, { kind: "failed" }>): string {
+  const type = /^((?:[A-Z][A-Za-z]{0,30})?Error)\b/.exec(message)?.[1];
+  const what = code === "exception" ? (type ?? code) : code;
+  return line === undefined ? what : `line ${line}, ${what}`;
+}
+
+/** Versions with their secrets, read once. */
+class OpenedVersions {
+  readonly #parts: Pick<TransformationsParts, "config" | "secrets">;
+  readonly #opened = new Map<string, { readonly key: string; readonly code: Promise<TransformCode> }>();
+
+  constructor(parts: Pick<TransformationsParts, "config" | "secrets">) {
+    this.#parts = parts;
+  }
+
+  forget(id: string): void {
+    this.#opened.delete(id);
+  }
+
+  /** Rejects if it cannot be read; the next call tries again. */
+  get(id: string, document: TransformationDocument): Promise<TransformCode> {
+    const key = `${id}@${document.current}#${document.secretsRevision}`;
+    const kept = this.#opened.get(id);
+    if (kept?.key === key) return kept.code;
+    const code = this.#open(key, versionId(id, document.current), document);
+    this.#opened.set(id, { key, code });
+    code.catch(() => {
+      if (this.#opened.get(id)?.code === code) this.#opened.delete(id);
+    });
+    return code;
+  }
+
+  async #open(key: string, version: string, { secrets }: TransformationDocument): Promise<TransformCode> {
+    const { config, secrets: box } = this.#parts;
+    const kind = DOCUMENT_KINDS.transformationVersion;
+    const found = await config.get<TransformationVersionDocument>(kind, version);
+    if (found === undefined) throw new Error(`the version ${version} is not stored`);
+    const { code, language } = found.value;
+    const opened = Object.entries(secrets).map(([name, sealed]) => [name, box.open(sealed)] as const);
+    return { key, code, language, secrets: Object.fromEntries(opened) };
+  }
+}

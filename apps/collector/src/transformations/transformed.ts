@@ -1,0 +1,35 @@
+import { formatTime, type JsonObject, parseTime } from "@sluice/protocol";
+import type { OutgoingMessage } from "../destinations/destination.js";
+
+/** What a message became on its way to a destination. `by` names the transformations with their versions. */
+export type Transformed =
+  /** One message, or several in their order; the very same object if no function changed it. */
+  | { readonly kind: "messages"; readonly messages: readonly OutgoingMessage[]; readonly by: string }
+  | { readonly kind: "dropped"; readonly by: string }
+  /** A function failed: it would fail again. `message` may repeat the message's data, `where` does not. */
+  | {
+      readonly kind: "failed";
+      readonly by: string;
+      readonly id: string;
+      readonly where: string;
+      readonly message: string;
+    }
+  /** A transformation cannot be loaded now. */
+  | { readonly kind: "unavailable"; readonly id: string; readonly message: string };
+
+/**
+ * The message with what a function returned. Its id, type and time of receipt stay; of several results, the ids are numbered from 1.
+ */
+export function withResult(outgoing: OutgoingMessage, result: JsonObject, number?: number): OutgoingMessage {
+  const { type } = outgoing.message;
+  const messageId = number === undefined ? outgoing.messageId : `${outgoing.messageId}.${number}`;
+  const { receivedAt: _, timestamp, ...fields } = result;
+  const { receivedAt } = outgoing.message;
+  const timeMs = typeof timestamp === "string" ? parseTime(timestamp) : undefined;
+  return {
+    ...outgoing,
+    messageId,
+    timestamp: timeMs === undefined ? outgoing.timestamp : formatTime(timeMs),
+    message: { ...fields, ...(receivedAt === undefined ? {} : { receivedAt }), type, messageId },
+  };
+}
