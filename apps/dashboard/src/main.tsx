@@ -6,12 +6,14 @@ import "./pages/pages.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { DashboardRouter } from "./routing/dashboard-router.js";
+import { guardBackAndForward } from "./routing/leave-guard.js";
 import { Session } from "./session/session.js";
 import { Shell } from "./shell/shell.js";
 import { applyTheme, storedTheme } from "./theme/theme.js";
 import { NoticeProvider } from "./ui/feedback/notice.js";
 
 applyTheme(storedTheme(localStorage), document.documentElement, localStorage);
+guardBackAndForward();
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");

@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
 import { type BaseLocationHook, Router } from "wouter";
 import { useBrowserLocation, useSearch } from "wouter/use-browser-location";
+import { askBeforeLeaving } from "./leave-guard.js";
 import { escapedPath } from "./path-encoding.js";
 import { restoreScroll } from "./restore-scroll.js";
 import { type ScrollPositions, scrollPositions } from "./scroll-positions.js";
@@ -14,8 +15,10 @@ export function DashboardRouter({ children }: { children: ReactNode }) {
   const navigate = useCallback(
     (go: (to: string, options?: object) => void, to: string, options?: { readonly replace?: boolean }) => {
       if (options?.replace) return go(to, { replace: true, state: history.state });
-      go(to, { state: positions.newEntry() });
-      scrollTo(0, 0);
+      askBeforeLeaving(to, () => {
+        go(to, { state: positions.newEntry() });
+        scrollTo(0, 0);
+      });
     },
     [positions],
   );
