@@ -9,7 +9,7 @@ import { LICENSES_FILE, licensesText, thirdPartyPackages } from "../../scripts/t
 import { sourceAliases } from "../../source-aliases.ts";
 
 export default defineConfig({
-  plugins: [react(), preloadFont(), guides(), keepLicenses()],
+  plugins: [react(), preloadFont(), guides(), adoptStyles(), keepLicenses()],
   resolve: { alias: sourceAliases },
   build: {
     target: "es2023",
@@ -54,6 +54,21 @@ function guides(): Plugin {
         this.emitFile({ type: "asset", fileName: path, source: html });
       const style = readFileSync(new URL("../../scripts/guide-pages.css", import.meta.url));
       this.emitFile({ type: "asset", fileName: "docs/guides.css", source: style });
+    },
+  };
+}
+
+/** Lets CodeMirror set its styles in a constructed sheet, as it does in shadow roots: the policy allows no style element. */
+function adoptStyles(): Plugin {
+  const ONLY_IN_SHADOW_ROOTS = "!root.head && ";
+  return {
+    name: "adopt-styles",
+    apply: "build",
+    transform(code, id) {
+      if (!id.includes("/style-mod/")) return;
+      if (!code.includes(ONLY_IN_SHADOW_ROOTS))
+        this.error("style-mod has changed: look where it makes a sheet");
+      return { code: code.replace(ONLY_IN_SHADOW_ROOTS, ""), map: null };
     },
   };
 }

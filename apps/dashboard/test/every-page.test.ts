@@ -10,7 +10,7 @@ const MOST_SHIFT = 0.1;
 describeInBrowser("every page", () => {
   let browser: Browser;
   let dashboard: RunningDashboard;
-  const ids = { webhook: "", audience: "", trait: "" };
+  const ids = { webhook: "", audience: "", trait: "", transformation: "" };
 
   beforeAll(async () => {
     [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
@@ -41,6 +41,12 @@ describeInBrowser("every page", () => {
     );
     // Rejected and without an id: it has no page.
     await dashboard.send({ type: "track", userId: "u2" });
+    const transformation = await api<{ id: string }>("POST", "/transformations", {
+      name: "Hash e-mail addresses for partners",
+      code: "export default function transform(message) {\n  return message;\n}\n",
+      secrets: { SALT: "s3cret" },
+    });
+    ids.transformation = transformation.id;
     const audience = await api<{ id: string }>("POST", "/audiences", {
       name: "VIP customers",
       condition: {
@@ -88,6 +94,11 @@ describeInBrowser("every page", () => {
     ["destination", () => `/destinations/${ids.webhook}`],
     ["failures of a destination", () => `/destinations/${ids.webhook}?tab=failures`],
     ["settings of a destination", () => `/destinations/${ids.webhook}?tab=settings`],
+    ["transformations", () => "/transformations"],
+    ["new transformation", () => "/transformations/new"],
+    ["transformation", () => `/transformations/${ids.transformation}`],
+    ["versions of a transformation", () => `/transformations/${ids.transformation}?tab=versions`],
+    ["use of a transformation", () => `/transformations/${ids.transformation}?tab=use`],
     ["audiences", () => "/audiences"],
     ["audience", () => `/audiences/${ids.audience}`],
     ["new audience", () => "/audiences/new"],
@@ -213,6 +224,7 @@ describeInBrowser("every page", () => {
       ["d", "Deliveries"],
       ["s", "Sources"],
       ["t", "Destinations"],
+      ["f", "Transformations"],
       ["a", "Audiences"],
       ["c", "Computed traits"],
       ["x", "Deletions"],

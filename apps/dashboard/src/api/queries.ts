@@ -87,6 +87,10 @@ export function useDestinations() {
   return useAll("destinations", ({ destinations }) => destinations.list(ALL), SLOW_MS);
 }
 
+export function useTransformations() {
+  return useAll("transformations", ({ transformations }) => transformations.list(ALL), SLOW_MS);
+}
+
 /** The destination types, and the packages that could not be used. */
 export function useCatalog() {
   const api = useApi();

@@ -9,6 +9,7 @@ export function EditConflict<Thing>({
   error,
   remote,
   busy,
+  by = "Someone else",
   onDiscard,
   onOverwrite,
 }: {
@@ -16,6 +17,8 @@ export function EditConflict<Thing>({
   error: unknown;
   remote: RemoteChange<Thing> | undefined;
   busy: boolean;
+  /** Who changed it, if that is known. */
+  by?: string | undefined;
   /** Replaces the user's input with the remote version. */
   onDiscard: (thing: Thing) => void;
   /** Saves the user's input over the remote version. */
@@ -37,8 +40,8 @@ export function EditConflict<Thing>({
                   : "This was changed while you were editing"}
               </strong>
               <p>
-                Someone else changed {listed(remote.changed)}. Your changes are still here; saving them
-                overwrites theirs.
+                {by} changed {listed(remote.changed)}. Your changes are still here; saving them overwrites
+                theirs.
               </p>
             </div>
             <div className="row">
@@ -60,17 +63,20 @@ export function EditConflict<Thing>({
 export function DraftConflict<Thing extends { readonly version: number }>({
   save,
   remote,
+  by,
   reset,
 }: {
   /** `mutate` gets the version that the save replaces. */
   save: { error: unknown; isPending: boolean; reset(): void; mutate(version: number): void };
   remote: RemoteChange<Thing> | undefined;
+  by?: string | undefined;
   reset: (thing: Thing) => void;
 }) {
   return (
     <EditConflict
       error={save.error}
       remote={remote}
+      by={by}
       busy={save.isPending}
       onDiscard={(thing) => {
         save.reset();

@@ -1,10 +1,11 @@
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { Redirect, Route, Switch } from "wouter";
 import { addresses } from "../routing/addresses.js";
 import { decodedParams } from "../routing/path-encoding.js";
-import { ButtonLink } from "../ui/controls/button.js";
+import { Button, ButtonLink } from "../ui/controls/button.js";
 import { EmptyState } from "../ui/feedback/empty-state.js";
-import { Page } from "../ui/layout/page.js";
+import { Skeleton } from "../ui/feedback/skeleton.js";
+import { Card, Page } from "../ui/layout/page.js";
 import { AudienceEditPage, NewAudiencePage } from "./audiences/audience-edit-page.js";
 import { AudiencePage } from "./audiences/audience-page.js";
 import { AudiencesPage } from "./audiences/audiences-page.js";
@@ -26,7 +27,13 @@ import { SettingsPage } from "./settings/settings-page.js";
 import { EventsPage } from "./sources/events-page.js";
 import { SourcePage } from "./sources/source-page.js";
 import { SourcesPage } from "./sources/sources-page.js";
+import { TransformationsPage } from "./transformations/transformations-page.js";
 import { WarningsPage } from "./warnings/warnings-page.js";
+
+/** Loaded when it is opened, because the code editor is as large as half of the other pages. */
+const TransformationPage = lazy(() =>
+  import("./transformations/transformation-page.js").catch(() => ({ default: NotLoadedPage })),
+);
 
 type Params = Readonly<Record<string, string>>;
 
@@ -45,6 +52,8 @@ const PAGES: readonly (readonly [pattern: string, page: (params: Params) => Reac
   ["/destinations", () => <DestinationsPage />],
   ["/destinations/new", () => <Redirect to={addresses.catalog()} replace />],
   ["/destinations/:id", ({ id = "" }) => <DestinationPage key={id} id={id} />],
+  ["/transformations", () => <TransformationsPage />],
+  ["/transformations/:id", ({ id = "" }) => <TransformationPage key={id} id={id} />],
   ["/audiences", () => <AudiencesPage />],
   ["/audiences/new", () => <NewAudiencePage />],
   ["/audiences/:id", ({ id = "" }) => <AudiencePage key={id} id={id} />],
@@ -65,7 +74,8 @@ export function CurrentPage() {
         <Route key={pattern} path={pattern}>
           {(encoded: Params) => {
             const params = decodedParams(encoded);
-            return params === undefined ? <NotFoundPage /> : page(params);
+            if (params === undefined) return <NotFoundPage />;
+            return <Suspense fallback={<LoadingPage />}>{page(params)}</Suspense>;
           }}
         </Route>
       ))}
@@ -73,6 +83,29 @@ export function CurrentPage() {
         <NotFoundPage />
       </Route>
     </Switch>
+  );
+}
+
+function LoadingPage() {
+  return (
+    <Page title="Loading">
+      <Card>
+        <Skeleton />
+      </Card>
+    </Page>
+  );
+}
+
+/** The collector was restarted with another version, or cannot be reached. */
+function NotLoadedPage() {
+  return (
+    <Page title="Page not loaded">
+      <EmptyState
+        icon="alert"
+        title="This page could not be loaded"
+        action={<Button onClick={() => location.reload()}>Reload</Button>}
+      />
+    </Page>
   );
 }
 

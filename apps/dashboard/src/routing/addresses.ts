@@ -20,6 +20,11 @@ export const addresses = {
     id: string,
     query: { tab?: "activity" | "failures" | "settings" | string; field?: string; test?: "now" } = {},
   ) => withQuery(`/destinations/${encodeURIComponent(id)}`, query),
+  transformations: () => "/transformations",
+  /** `from`: the name of the snippet to begin with. */
+  newTransformation: (from?: string) => withQuery("/transformations/new", { from }),
+  transformation: (id: string, query: { tab?: "edit" | "versions" | "use" | string } = {}) =>
+    withQuery(`/transformations/${encodeURIComponent(id)}`, query),
   audiences: () => "/audiences",
   newAudience: () => "/audiences/new",
   audience: (id: string) => `/audiences/${encodeURIComponent(id)}`,

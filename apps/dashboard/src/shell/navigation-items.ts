@@ -68,6 +68,13 @@ export const NAVIGATION: readonly NavigationGroup[] = [
         key: "t",
         words: "webhook catalog",
       },
+      {
+        label: "Transformations",
+        href: addresses.transformations(),
+        icon: "code",
+        key: "f",
+        words: "function code javascript typescript change rename mask",
+      },
     ],
   },
   {

@@ -24,6 +24,7 @@ export interface NamedThing {
 const ACTIONS: readonly (PaletteCommand & { readonly words: string })[] = [
   action("Connect a webhook", "webhook", addresses.connect("webhooks"), "new destination add"),
   action("New audience", "audiences", addresses.newAudience(), "create segment add"),
+  action("New transformation", "code", addresses.newTransformation(), "create function code add"),
   action("Failed deliveries", "deliveries", addresses.deliveries({ state: "failed" }), "retry replay errors"),
   {
     id: "theme",

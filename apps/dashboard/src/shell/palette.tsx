@@ -1,7 +1,7 @@
 import { Dialog } from "@ariakit/react";
 import { type KeyboardEvent, useId, useState } from "react";
 import { useLocation } from "wouter";
-import { useAudiences, useDestinations, useSources } from "../api/queries.js";
+import { useAudiences, useDestinations, useSources, useTransformations } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
 import { Icon } from "../ui/icon.js";
 import { commandsFor, type NamedThing, type PaletteCommand } from "./palette-commands.js";
@@ -13,7 +13,7 @@ interface PaletteProps {
   readonly onSignOut: () => void;
 }
 
-/** The command palette: pages, sources, destinations, audiences, messages by id, and actions. */
+/** The command palette: pages, sources, destinations, transformations, audiences, messages by id, and actions. */
 export function Palette({ open, ...body }: PaletteProps & { open: boolean }) {
   return (
     <Dialog
@@ -123,15 +123,19 @@ function Option({
   );
 }
 
-/** Sources, destinations and audiences, by name. */
+/** Sources, destinations, transformations and audiences, by name. */
 function useNamedThings(): readonly NamedThing[] {
   const sources = useSources().data ?? [];
   const destinations = useDestinations().data ?? [];
   const audiences = useAudiences().data ?? [];
+  const transformations = useTransformations().data ?? [];
   return [
     ...sources.map(({ id, name }) => named(name, addresses.source(id), "sources", "Source")),
     ...destinations.map(({ id, name }) =>
       named(name, addresses.destination(id), "destinations", "Destination"),
+    ),
+    ...transformations.map(({ id, name }) =>
+      named(name, addresses.transformation(id), "code", "Transformation"),
     ),
     ...audiences.map(({ id, name }) => named(name, addresses.audience(id), "audiences", "Audience")),
   ];

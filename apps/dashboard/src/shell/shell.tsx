@@ -185,6 +185,7 @@ const GENERAL: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["/"], "Filter messages, on the live page"],
   [["Space"], "Pause or resume, on the live page"],
   [["↑", "↓"], "Move in the list; Enter opens"],
+  [["Ctrl", "S"], "Save a transformation (⌘ S on a Mac)"],
   [["Shift", "T"], "Toggle light and dark theme"],
   [["?"], "Show this list"],
 ];

@@ -42,7 +42,7 @@ export function isShownAtFields(error: unknown, hasField: (path: string) => bool
 
 /** The paths that the forms of destinations have a field for: names, times, settings, and each webhook's URL and headers. */
 export function isDestinationField(path: string): boolean {
-  if (["name", "retryForMs", "notifyAfterMs"].includes(path)) return true;
+  if (["name", "transformationId", "retryForMs", "notifyAfterMs"].includes(path)) return true;
   if (/^settings\.\w+(?:\.\w+)?$/.test(path)) return path !== "settings.webhooks";
   return /^settings\.webhooks\[\d+\](?:\.url|\.headers\[.+\])?$/.test(path);
 }

@@ -17,6 +17,7 @@ export const DASHBOARD_PAGES = [
   "catalog",
   "cluster",
   "destinations",
+  "transformations",
   "audiences",
   "computed-traits",
   "profiles",

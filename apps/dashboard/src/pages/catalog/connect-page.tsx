@@ -81,7 +81,12 @@ function ConnectForm({
     settings: emptyDraft(),
   }));
   const [enabled, setEnabled] = useState(true);
-  const connect = useConnect({ type: entry.type, ...destinationInput(draft, entry), enabled });
+  const connect = useConnect({
+    type: entry.type,
+    ...destinationInput(draft, entry),
+    ...(draft.transformationId === "" ? {} : { transformationId: draft.transformationId }),
+    enabled,
+  });
   const issues = issuesOf(connect.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -5,7 +5,7 @@ import { useDebounced } from "../../forms/use-debounced.js";
 
 /** The result of a definition over all profiles while it is written. Undefined: it is not complete yet. */
 export function usePreview<Input, Result>(
-  name: "audience-preview" | "trait-preview",
+  name: "audience-preview" | "trait-preview" | "transformation-test",
   input: Input | undefined,
   read: (api: ControlApi, input: Input, signal: AbortSignal) => Promise<Result>,
 ) {

@@ -2,7 +2,7 @@ import type { DeliveryGroupView, OperationView } from "@sluice/control-api";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { useNames } from "../../api/queries.js";
+import { useDestinations, useNames, useSources, useTransformations } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { Count } from "../../ui/data/count.js";
@@ -148,14 +148,33 @@ function GroupProgress({
   );
 }
 
+/** The transformations that a destination's messages go through, its own and those of its sources. */
+function useTransformationsOf(destinationId: string) {
+  const destination = useDestinations().data?.find(({ id }) => id === destinationId);
+  const sources = useSources().data ?? [];
+  const attached = new Set([
+    destination?.transformationId,
+    ...sources.filter(({ id }) => destination?.sourceIds.includes(id)).map((one) => one.transformationId),
+  ]);
+  return (useTransformations().data ?? []).filter(({ id }) => attached.has(id));
+}
+
 /** One group: what to do, and the last attempt of its newest message. */
 export function GroupDetails({ group }: { group: DeliveryGroupView }) {
-  const { example, advice } = group;
+  const { example, advice, cause, destinationId } = group;
+  const transformations = useTransformationsOf(destinationId);
   return (
     <div className="group-details stack">
       <p>
         <strong>What to do: </strong>
         {advice}
+        {cause.startsWith("transform_failed") &&
+          transformations.map(({ id, name }) => (
+            <Link key={id} className="list-link" href={addresses.transformation(id)}>
+              {" "}
+              {visibleText(name)}
+            </Link>
+          ))}
       </p>
       {example?.attempt && (
         <div className="stack-tight">

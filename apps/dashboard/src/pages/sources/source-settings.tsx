@@ -2,6 +2,7 @@ import type { SourceView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { DraftConflict } from "../../forms/edit-conflict.js";
+import { TransformationChoice } from "../../forms/transformation-choice.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
@@ -16,16 +17,18 @@ const EDITED = {
     name: source?.name ?? "",
     limit: source?.rateLimit === undefined ? "" : String(source.rateLimit),
     identity: source?.identity ?? "none",
+    transformationId: source?.transformationId ?? "",
   }),
-  partsOf: ({ name, rateLimit, identity }: SourceView) => ({
+  partsOf: ({ name, rateLimit, identity, transformationId }: SourceView) => ({
     "the name": name,
     "the rate limit": rateLimit,
     "the identity setting": identity,
+    "the transformation": transformationId,
   }),
 };
 
 /** The paths of the API's issues that the form has a field for. */
-const FIELDS: readonly string[] = ["name", "rateLimit", "identity"];
+const FIELDS: readonly string[] = ["name", "rateLimit", "identity", "transformationId"];
 
 type SourceDraft = ReturnType<typeof EDITED.draftOf>;
 
@@ -37,14 +40,19 @@ export function SourceSettings({ source }: { source: SourceView }) {
   const { draft, change, version, remote, reset } = useDraft(source, EDITED);
   const name = draft.name.trim();
   const { identity } = draft;
+  const transformationId = draft.transformationId || null;
   const rateLimit = draft.limit.trim() === "" ? null : Number(draft.limit);
   const isChanged =
-    name !== source.name || rateLimit !== (source.rateLimit ?? null) || identity !== source.identity;
+    name !== source.name ||
+    rateLimit !== (source.rateLimit ?? null) ||
+    identity !== source.identity ||
+    transformationId !== (source.transformationId ?? null);
   const save = useMutation({
     mutationFn: (upon: number | undefined) =>
       api.sources.patch(source.id, {
         name,
         rateLimit,
+        transformationId,
         ...(identity === source.identity ? {} : { identity }),
         ...(upon === undefined ? {} : { version: upon }),
       }),
@@ -93,7 +101,7 @@ function isLimit(text: string): boolean {
 }
 
 function SettingsFields({
-  draft: { name, limit, identity },
+  draft: { name, limit, identity, transformationId },
   issues,
   change,
 }: {
@@ -129,6 +137,12 @@ function SettingsFields({
         options={Object.entries(SOURCE_IDENTITIES).map(([value, { label }]) => [value, label])}
         value={identity}
         onChange={(event) => change({ identity: event.target.value as SourceView["identity"] })}
+      />
+      <TransformationChoice
+        of="source"
+        chosen={transformationId}
+        error={issueAt(issues, "transformationId")}
+        onChange={(id) => change({ transformationId: id })}
       />
     </div>
   );

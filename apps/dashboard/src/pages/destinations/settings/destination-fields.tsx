@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { useSources } from "../../../api/queries.js";
 import { type DurationDraft, durationDraft, durationMs } from "../../../forms/duration/duration-draft.js";
 import { DurationSetting } from "../../../forms/duration/duration-fields.js";
+import { TransformationChoice } from "../../../forms/transformation-choice.js";
 import { addresses } from "../../../routing/addresses.js";
 import { TextField } from "../../../ui/controls/field.js";
 import { type FieldIssue, issueAt } from "../../../words/issues.js";
@@ -17,6 +18,8 @@ export interface DestinationDraft {
   readonly name: string;
   readonly sourceIds: readonly string[];
   readonly settings: SettingsDraft;
+  /** Empty: none. */
+  readonly transformationId: string;
   readonly retryFor: DurationDraft;
   readonly notifyAfter: DurationDraft;
 }
@@ -26,6 +29,7 @@ export function destinationDraft(destination: DestinationView | undefined): Dest
     name: destination?.name ?? "",
     sourceIds: destination?.sourceIds ?? [],
     settings: draftOf(destination?.settings ?? {}),
+    transformationId: destination?.transformationId ?? "",
     retryFor: durationDraft(destination?.retryForMs ?? RETRY_WINDOW.defaultMs),
     notifyAfter: durationDraft(destination?.notifyAfterMs ?? NOTIFY_AFTER.defaultMs),
   };
@@ -80,6 +84,12 @@ export function DestinationFields({ entry, draft, stored, issues, onChange }: Fi
         error={issueAt(issues, "name")}
         value={draft.name}
         onChange={({ target }) => onChange({ name: target.value })}
+      />
+      <TransformationChoice
+        of="destination"
+        chosen={draft.transformationId}
+        error={issueAt(issues, "transformationId")}
+        onChange={(transformationId) => onChange({ transformationId })}
       />
       {stored === undefined ? (
         <details className="more" open={issues.some(({ path }) => path.endsWith("Ms"))}>

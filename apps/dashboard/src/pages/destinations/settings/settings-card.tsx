@@ -13,10 +13,11 @@ import { DestinationFields, destinationDraft, destinationInput } from "./destina
 
 const EDITED = {
   draftOf: destinationDraft,
-  partsOf: ({ name, sourceIds, settings, retryForMs, notifyAfterMs }: DestinationView) => ({
+  partsOf: ({ name, sourceIds, settings, transformationId, retryForMs, notifyAfterMs }: DestinationView) => ({
     "the name": name,
     "the sources": sourceIds,
     "the settings": settings,
+    "the transformation": transformationId,
     "the retry window": retryForMs,
     "the time until a notification": notifyAfterMs,
   }),
@@ -41,6 +42,7 @@ export function SettingsCard({
     mutationFn: (upon: number | undefined) =>
       api.destinations.patch(destination.id, {
         ...destinationInput(draft, entry),
+        transformationId: draft.transformationId || null,
         ...(upon === undefined ? {} : { version: upon }),
       }),
     onSuccess: (saved) => {

@@ -1,0 +1,167 @@
+import {
+  autocompletion,
+  type CompletionContext,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { javascript, javascriptLanguage, typescriptLanguage } from "@codemirror/lang-javascript";
+import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { useEffect, useId, useLayoutEffect, useRef } from "react";
+import { codeTheme } from "./code-theme.js";
+import { completionsAt, type KnownFields } from "./completions.js";
+
+type Language = "typescript" | "javascript";
+
+/** Something wrong in the code. Without a line, it is not marked. */
+export interface CodeProblem {
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+interface Props {
+  readonly label: string;
+  readonly value: string;
+  readonly language: Language;
+  readonly problems: readonly CodeProblem[];
+  readonly known: KnownFields;
+  readonly onChange: (value: string) => void;
+}
+
+/** CodeMirror. `value` replaces its text only if that differs. */
+export function CodeEditor(props: Props) {
+  const { label, value, language, problems } = props;
+  const hintId = useId();
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<EditorView>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  // Before the first paint, so that nothing moves.
+  useLayoutEffect(() => {
+    if (place.current === null) return;
+    const view = new EditorView({
+      parent: place.current,
+      doc: latest.current.value,
+      extensions: [
+        ...extensions(latest),
+        EditorView.contentAttributes.of({
+          "aria-label": label,
+          "aria-describedby": hintId,
+          tabindex: "0",
+        }),
+      ],
+    });
+    view.setTabFocusMode(true);
+    editor.current = view;
+    return () => view.destroy();
+  }, [label, hintId]);
+  useEffect(() => {
+    const view = editor.current;
+    if (view === null || view.state.doc.toString() === value) return;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
+  }, [value]);
+  useEffect(() => {
+    editor.current?.dispatch({ effects: LANGUAGE.reconfigure(languageOf(language, latest)) });
+  }, [language]);
+  const marked = JSON.stringify(problems);
+  useEffect(() => {
+    const view = editor.current;
+    if (view !== null)
+      view.dispatch(setDiagnostics(view.state, diagnosticsOf(view.state, JSON.parse(marked))));
+  }, [marked]);
+  return (
+    <div>
+      <div ref={place} className="code-editor" />
+      <p className="field-hint" id={hintId}>
+        Tab indents while you type. Escape, then Tab, leaves the editor.
+      </p>
+    </div>
+  );
+}
+
+const LANGUAGE = new Compartment();
+
+interface Latest {
+  readonly current: Props;
+}
+
+function extensions(latest: Latest): readonly Extension[] {
+  return [
+    lineNumbers(),
+    lintGutter(),
+    history(),
+    indentOnInput(),
+    bracketMatching(),
+    closeBrackets(),
+    autocompletion({ icons: false }),
+    EditorState.tabSize.of(2),
+    LANGUAGE.of(languageOf(latest.current.language, latest)),
+    keymap.of([
+      ...closeBracketsKeymap,
+      ...completionKeymap,
+      ...lintKeymap,
+      { key: "Escape", run: leaveWithTab },
+      indentWithTab,
+      ...historyKeymap,
+      ...defaultKeymap,
+    ]),
+    EditorView.updateListener.of(({ docChanged, state, view }) => {
+      if (!docChanged) return;
+      // Who types wants to indent. Who only passes through with Tab is let through.
+      view.setTabFocusMode(false);
+      latest.current.onChange(state.doc.toString());
+    }),
+    EditorView.domEventHandlers({ beforeinput: replaceSelection }),
+    EditorView.lineWrapping,
+    codeTheme,
+  ];
+}
+
+/**
+ * Types over a selection. Left to it, the browser would keep the style of the replaced text in a style attribute, which the
+ * page's security policy forbids.
+ */
+function replaceSelection(event: InputEvent, view: EditorView): boolean {
+  const { data, inputType } = event;
+  const { from, to, empty } = view.state.selection.main;
+  if (inputType !== "insertText" || data === null || empty || view.composing) return false;
+  const insert = () => view.state.update(view.state.replaceSelection(data), { userEvent: "input.type" });
+  const isHandled = view.state
+    .facet(EditorView.inputHandler)
+    .some((handle) => handle(view, from, to, data, insert));
+  if (!isHandled) view.dispatch(insert());
+  return true;
+}
+
+/** From here, Tab moves the focus until something is typed again. */
+function leaveWithTab(view: EditorView): boolean {
+  view.setTabFocusMode(true);
+  return true;
+}
+
+function languageOf(language: Language, latest: Latest): Extension {
+  const isTypescript = language === "typescript";
+  const complete = ({ state, pos, explicit }: CompletionContext) => {
+    const { from, text } = state.doc.lineAt(pos);
+    const found = completionsAt(text.slice(0, pos - from), latest.current.known);
+    if (found === undefined || (found.names.length === 0 && !explicit)) return null;
+    return { from: from + found.from, options: [...found.names], validFor: /^[\w$ ]*$/ };
+  };
+  const data = (isTypescript ? typescriptLanguage : javascriptLanguage).data;
+  return [javascript({ typescript: isTypescript }), data.of({ autocomplete: complete })];
+}
+
+function diagnosticsOf(state: EditorState, problems: readonly CodeProblem[]) {
+  return problems.flatMap(({ message, line, column = 1 }) => {
+    if (line === undefined || line < 1 || line > state.doc.lines) return [];
+    const { from, to } = state.doc.line(line);
+    const start = Math.min(from + Math.max(0, column - 1), to);
+    const end = state.wordAt(start)?.to ?? to;
+    return [{ from: start, to: Math.max(start, end), severity: "error" as const, message }];
+  });
+}

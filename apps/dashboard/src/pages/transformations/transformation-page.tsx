@@ -1,0 +1,38 @@
+import "./transformations.css";
+import type { TransformationView } from "@sluice/control-api";
+import { useQuery } from "@tanstack/react-query";
+import { useApi } from "../../api/api-context.js";
+import { addresses } from "../../routing/addresses.js";
+import { useAddressQuery } from "../../routing/dashboard-router.js";
+import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { startCode } from "./start-code.js";
+import { Workspace } from "./workspace.js";
+
+/** How often the page checks whether someone else changed the transformation. */
+const CHANGES_MS = 5_000;
+
+const UP = { href: addresses.transformations(), label: "Transformations" };
+
+/** Writes, tries and attaches a transformation. The default export, because it is loaded on demand. */
+export default function TransformationPage({ id }: { id: string }) {
+  return id === "new" ? <NewTransformation /> : <StoredTransformation id={id} />;
+}
+
+function NewTransformation() {
+  const from = useAddressQuery().get("from") ?? undefined;
+  return <Workspace up={UP} start={startCode(from)} />;
+}
+
+function StoredTransformation({ id }: { id: string }) {
+  const api = useApi();
+  const query = useQuery({
+    queryKey: ["transformations", id],
+    queryFn: () => api.transformations.get(id),
+    refetchInterval: CHANGES_MS,
+  });
+  return (
+    <ResourcePage kind="Transformation" up={UP} query={query}>
+      {(transformation: TransformationView) => <Workspace up={UP} transformation={transformation} />}
+    </ResourcePage>
+  );
+}
