@@ -22,6 +22,7 @@ export const ERRORS = {
   request_timeout: { status: 408, retryable: true, message: "The request took too long to arrive" },
   wait_timed_out: { status: 408, retryable: true, message: "The message did not reach the state in time" },
   wait_impossible: { status: 409, retryable: false, message: "The message can no longer reach the state" },
+  destination_disabled: { status: 409, retryable: false, message: "The destination is disabled" },
   url_disabled: {
     status: 409,
     retryable: false,
@@ -82,6 +83,7 @@ const DETAIL_SAYS_ALL: ReadonlySet<ErrorCode> = new Set([
   "not_found",
   "wait_timed_out",
   "wait_impossible",
+  "destination_disabled",
   "url_disabled",
   "conflict",
   "precondition_failed",

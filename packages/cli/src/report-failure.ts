@@ -63,8 +63,8 @@ function hintOf({ code, message, details }: AdminError): string | undefined {
   if (code === "unauthorized") return TOKEN_HINT;
   // The collector's sentence for an address without a route: every other 404 says what was not found.
   if (code === "not_found" && message === NO_ROUTE) return ADMIN_URL_HINT;
-  if (code === "url_disabled" && typeof details.destination === "string")
-    return `Enable it again: npx sluice destinations enable ${shellWord(details.destination)}`;
+  if ((code === "url_disabled" || code === "destination_disabled") && typeof details.destination === "string")
+    return `Enable it: npx sluice destinations enable ${shellWord(details.destination)}`;
   return undefined;
 }
 

@@ -3,6 +3,7 @@ import { type ConfigStore, DOCUMENT_KINDS, type Offset, type Store } from "@slui
 import { formatTime } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
+import type { DestinationDocument } from "../documents/documents.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import {
@@ -220,10 +221,15 @@ async function selectionsOf(
   }: { readonly filter: OperationFilter; readonly fromMs?: number; readonly toMs?: number },
 ): Promise<Selection[]> {
   const { destinationId, state, from: _from, to: _to, ...rest } = filter;
-  const all =
-    destinationId === undefined ? await config.list(DOCUMENT_KINDS.destination) : [{ id: destinationId }];
+  const all = destinationId === undefined ? await reachable(config, kind) : [{ id: destinationId }];
   const span = { ...(fromMs === undefined ? {} : { fromMs }), ...(toMs === undefined ? {} : { toMs }) };
   return all.map(({ id }) => ({ ...rest, ...span, destinationId: id, states: statesFor(kind, state) }));
+}
+
+/** The destinations that an operation on all of them includes. What was sent to a disabled one would wait for as long as it is. */
+async function reachable(config: ConfigStore, kind: OperationKind): Promise<readonly { id: string }[]> {
+  const all = await config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
+  return kind === "discard" ? all : all.filter(({ value }) => value.enabled);
 }
 
 /** The times of a stored filter, which were checked when it was stored. */

@@ -56,6 +56,35 @@ it("refuses to send to a destination without active URLs, and says where, why an
   });
 });
 
+it("refuses to send to a disabled destination, and leaves it out of an operation on all destinations", async () => {
+  const collector = await start();
+  const id = await collector.connect({ webhooks: [{ url: A }] });
+  await collector.connect({ webhooks: [{ url: B }] });
+  collector.webhooks.script(A, 400);
+  collector.webhooks.script(B, 400);
+  await send(collector, "m1");
+  await collector.api("PATCH", `/destinations/${id}`, { enabled: false });
+  const { items } = (await collector.api("GET", `/deliveries?destinationId=${id}&state=failed`)) as {
+    items: { id: string }[];
+  };
+  const filter = { destinationId: id };
+  const refused = {
+    status: 409,
+    body: {
+      code: "destination_disabled",
+      message: "destination_disabled: Nothing can be sent to Webhooks: it is disabled. Enable it, then retry",
+      destinationId: id,
+      destination: "Webhooks",
+    },
+  };
+  expect(await ask(collector, `/deliveries/${items[0]?.id}/retry`)).toMatchObject(refused);
+  expect(await ask(collector, "/operations", { kind: "retry", filter })).toMatchObject(refused);
+  expect(await ask(collector, "/replays", { filter })).toMatchObject(refused);
+  const all = { filter: {}, dryRun: true };
+  expect((await ask(collector, "/operations", { kind: "retry", ...all })).body).toEqual({ total: 1 });
+  expect((await ask(collector, "/operations", { kind: "discard", ...all })).body).toEqual({ total: 2 });
+});
+
 it("sends if one active URL is left", async () => {
   const collector = await start();
   await collector.connect({ webhooks: [{ url: A }, { url: B }] });

@@ -119,13 +119,13 @@ export function useDestinationStatus(id: string) {
   });
 }
 
-/** Whether all URLs of a destination are disabled, so that nothing is sent to it. */
-export function useIsUrlDisabled(): (destinationId: string) => boolean {
+/** What has to be enabled before anything is sent to a destination: all its URLs, or the destination itself. Undefined: nothing. */
+export function useWhatToEnable(): (destinationId: string) => "URL" | "destination" | undefined {
   const statuses = useHealth().data?.destinations ?? [];
-  const silent = new Set(
-    statuses.filter(({ health }) => health === "url_disabled").map((one) => one.destinationId),
-  );
-  return (id) => silent.has(id);
+  return (id) => {
+    const health = statuses.find(({ destinationId }) => destinationId === id)?.health;
+    return health === "url_disabled" ? "URL" : health === "disabled" ? "destination" : undefined;
+  };
 }
 
 function healthQuery(api: ControlApi) {

@@ -61,6 +61,18 @@ describe("a destination whose URL responded with 410", () => {
   });
 });
 
+it("does not wait for a disabled destination that is retried, and names the cure", async () => {
+  await using down = await receiver(() => 400);
+  await json(["destinations", "create", "--name", "Off", "--webhook", down.url]);
+  const { messageId } = await json(["send", "track", "--event", "Lost"]);
+  await at.sluice(["messages", "wait", messageId, "--state", "failed", "--destination", "Off"]);
+  await at.sluice(["destinations", "disable", "Off"]);
+  const { err } = await at.sluice(["deliveries", "retry", "--destination", "Off"], 1);
+  expect(err).toContain("Nothing can be sent to Off: it is disabled. Enable it, then retry");
+  expect(err).toContain("npx sluice destinations enable Off");
+  await at.sluice(["destinations", "delete", "Off", "--yes"]);
+});
+
 it("sends or skips more than 1,000 waiting messages without a terminal only if told to", async () => {
   await using down = await receiver(() => 503);
   const { id } = await json(["destinations", "create", "--name", "Down", "--webhook", down.url]);

@@ -226,7 +226,7 @@ export const deletionEndpoints = {
       destinationId: Type.Optional(Type.String({ description: "Only to this destination. Default: to all" })),
     }),
     answer: { status: 202, description: "The deletion", schema: DeletionView },
-    errors: ["not_found", "conflict", "url_disabled"],
+    errors: ["not_found", "conflict", "destination_disabled", "url_disabled"],
     commands: [{ name: "deletions retry", example: "del_4kZf --destination Warehouse" }],
   },
   "POST /deletions/:id/give-up": {

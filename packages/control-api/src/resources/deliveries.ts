@@ -126,6 +126,6 @@ export const deliveryEndpoints = {
     summary: "Try a delivery now: a pending one without waiting for its next attempt, a finished one again",
     access: "write",
     answer: { status: 202, description: "The delivery as it is now", schema: DeliveryView },
-    errors: ["not_found", "url_disabled"],
+    errors: ["not_found", "destination_disabled", "url_disabled"],
   },
 } as const satisfies EndpointTable;

@@ -42,7 +42,9 @@ export const OperationKind = oneOf(["retry", "replay", "discard"], {
 export type OperationKind = Shape<typeof OperationKind>;
 
 export const OperationFilter = closed({
-  destinationId: Type.Optional(Type.String({ description: "Default: every destination" })),
+  destinationId: Type.Optional(
+    Type.String({ description: "Default: every destination; a retry or replay leaves out disabled ones" }),
+  ),
   cause: Type.Optional(Cause),
   state: Type.Optional(
     described(DeliveryStateView, "Default: failed and pending, or for a replay every final state"),
@@ -120,7 +122,7 @@ export const operationEndpoints = {
     body: OperationInput,
     answer: { status: 202, description: "The operation; it runs in the background", schema: OperationView },
     unchangedAnswer: { status: 200, description: "With `dryRun`: the count", schema: OperationCount },
-    errors: ["not_found", "url_disabled"],
+    errors: ["not_found", "destination_disabled", "url_disabled"],
     isBodyPersonal: true,
   },
   "GET /operations": {
@@ -159,7 +161,7 @@ export const operationEndpoints = {
     access: "write",
     body: ReplayInput,
     answer: { status: 201, description: "The number of messages", schema: ReplayView },
-    errors: ["not_found", "url_disabled"],
+    errors: ["not_found", "destination_disabled", "url_disabled"],
     isBodyPersonal: true,
   },
 } as const satisfies EndpointTable;

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { useDestinationStatus, useIsUrlDisabled } from "../../api/queries.js";
+import { useDestinationStatus, useWhatToEnable } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
 import { Failure } from "../../ui/feedback/failure.js";
@@ -23,9 +23,9 @@ export function RecoverCard({ destinationId }: { destinationId: string }) {
   const count = useMutation({ mutationFn: () => api.operations.count(input) });
   const start = useStartOperation();
   const total = count.data?.total;
-  const isUrlDisabled = useIsUrlDisabled();
+  const toEnable = useWhatToEnable()(destinationId);
   // A retry could not help, and the alert above says what does.
-  if (isUrlDisabled(destinationId)) return <OperationsCard destinationId={destinationId} />;
+  if (toEnable !== undefined) return <OperationsCard destinationId={destinationId} />;
   return (
     <>
       <OperationsCard destinationId={destinationId} />

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { useIsUrlDisabled } from "../../api/queries.js";
+import { useWhatToEnable } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 
-/** Retries what failed at a destination. A link to the cure instead if a retry cannot help: nothing is sent to disabled URLs. */
+/** Retries what failed at a destination. A link to the cure instead if a retry cannot help: nothing is sent to disabled URLs and destinations. */
 export function RetryButton({
   destinationId,
   busy,
@@ -19,11 +19,11 @@ export function RetryButton({
   onRetry: () => void;
   children?: ReactNode;
 }) {
-  const isUrlDisabled = useIsUrlDisabled();
-  if (isUrlDisabled(destinationId))
+  const toEnable = useWhatToEnable()(destinationId);
+  if (toEnable !== undefined)
     return (
       <Link className="small no-break" href={addresses.destination(destinationId)}>
-        Enable URL
+        Enable {toEnable}
       </Link>
     );
   return (

@@ -4,7 +4,7 @@ import { webhookPayload } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { useIsUrlDisabled } from "../../api/queries.js";
+import { useWhatToEnable } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button } from "../../ui/controls/button.js";
@@ -192,8 +192,10 @@ function MessageBadges({ view }: { view: MessageView }) {
 /** Retries the failed and pending deliveries of this message, and copies the message. */
 function MessageActions({ view }: { view: StoredMessageView }) {
   const retry = useRetry();
-  const isUrlDisabled = useIsUrlDisabled();
-  const failed = view.outcomes.filter((one) => canRetry(one) && !isUrlDisabled(one.destinationId));
+  const whatToEnable = useWhatToEnable();
+  const failed = view.outcomes.filter(
+    (one) => canRetry(one) && whatToEnable(one.destinationId) === undefined,
+  );
   return (
     <>
       {failed.length > 0 && (
