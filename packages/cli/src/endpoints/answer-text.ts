@@ -20,7 +20,7 @@ export function rowsText(columns: string, rows: readonly unknown[], io: Io): str
   return table(
     shown.map(({ heading }) => heading),
     rows.map((_, row) => shown.map(({ cells }) => cells[row] ?? "")),
-    io.style.bold,
+    io,
   );
 }
 

@@ -24,6 +24,8 @@ export interface Io {
   readonly canAsk: boolean;
   /** Width of the terminal in characters. Default: 80. */
   readonly columns: number;
+  /** Into how many columns the rows of a table must fit: without end where stdout is no terminal. */
+  readonly tableColumns: number;
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /** Milliseconds of a clock that is never set back, for measuring durations. */
@@ -60,6 +62,7 @@ export function processIo(): Io {
     isErrTerminal: process.stderr.isTTY === true,
     canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
     columns: process.stdout.columns ?? process.stderr.columns ?? 80,
+    tableColumns: process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY,
     now: () => Date.now(),
     monotonic: () => performance.now(),
     interrupted: controller.signal,

@@ -1,24 +1,40 @@
+import type { Io } from "./io.js";
 import { terminalText } from "./terminal-text.js";
 
-/** Columns with names that users chose. They are cut off, because a table too wide to read helps nobody; ids never are. */
-const NAMES = new Set(["NAME", "DESTINATION", "EVENT", "SOURCES", "BLOCKED EVENTS"]);
-const NAME_WIDTH = 32;
+/** The widest that columns of texts that users chose may be, because a table too wide to read helps nobody. Ids are never cut off. */
+const WIDEST: Readonly<Record<string, number>> = {
+  NAME: 32,
+  DESTINATION: 32,
+  EVENT: 32,
+  SOURCES: 32,
+  "BLOCKED EVENTS": 32,
+  URL: 60,
+};
+/** No narrower, not even on a small terminal. */
+const NARROWEST = 16;
+const GAP = 2;
 
-/** A table whose columns are as wide as their longest cell; the last column is not padded. Escapes the cells. */
+/**
+ * A table whose columns are as wide as their longest cell; the last column is not padded. On a terminal, long texts are cut off so that
+ * a row fits into a line. Escapes the cells.
+ */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | number)[])[],
-  bold: (text: string) => string = (text) => text,
+  { style, tableColumns }: Pick<Io, "style" | "tableColumns">,
 ): string {
-  const cells = rows.map((row) =>
-    row.map((cell, column) => {
-      const text = terminalText(String(cell));
-      return NAMES.has(headings[column] ?? "") ? cut(text, NAME_WIDTH) : text;
-    }),
+  const texts = rows.map((row) => row.map((cell) => terminalText(String(cell))));
+  const widths = fitting(
+    headings,
+    headings.map((heading, column) =>
+      Math.min(
+        WIDEST[heading] ?? Number.POSITIVE_INFINITY,
+        Math.max(width(heading), ...texts.map((row) => width(row[column] ?? ""))),
+      ),
+    ),
+    tableColumns,
   );
-  const widths = headings.map((heading, column) =>
-    Math.max(width(heading), ...cells.map((row) => width(row[column] ?? ""))),
-  );
+  const cells = texts.map((row) => row.map((text, column) => cut(text, widths[column] ?? 0)));
   const line = (row: readonly string[]): string =>
     row
       .map((cell, column) =>
@@ -26,9 +42,24 @@ export function table(
           ? cell
           : cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell))),
       )
-      .join("  ")
+      .join(" ".repeat(GAP))
       .trimEnd();
-  return `${[bold(line(headings)), ...cells.map(line)].join("\n")}\n`;
+  return `${[style.bold(line(headings)), ...cells.map(line)].join("\n")}\n`;
+}
+
+/** The widths, the widest text narrowed again and again until the row fits or nothing is left to narrow. */
+function fitting(headings: readonly string[], widths: readonly number[], columns: number): number[] {
+  const narrowed = [...widths];
+  const total = () => narrowed.reduce((sum, one) => sum + one, GAP * (narrowed.length - 1));
+  while (total() > columns) {
+    let widest = -1;
+    for (const [column, one] of narrowed.entries())
+      if (WIDEST[headings[column] ?? ""] !== undefined && one > Math.max(NARROWEST, narrowed[widest] ?? 0))
+        widest = column;
+    if (widest === -1) return narrowed;
+    narrowed[widest] = (narrowed[widest] ?? 0) - 1;
+  }
+  return narrowed;
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });

@@ -152,7 +152,13 @@ describe("doctor", () => {
         expect(status).toBe(503);
         const doctor = sluice(["doctor", "--json", "--data-dir", join(folder, ".sluice")], env);
         expect(await doctor.ended).toBe(6);
-        const { disk, address } = found(doctor.out());
+        const { disk, address, storage, refused, token } = found(doctor.out());
+        expect(token).toMatchObject({ result: "ok" });
+        expect(storage).toMatchObject({
+          result: "problem",
+          message: expect.stringContaining("not writable"),
+        });
+        expect(refused?.message).toMatch(/^1 request refused with 503 storage_unavailable/);
         expect(disk).toMatchObject({ result: "problem" });
         expect(disk?.message).toContain("0.0 GB free");
         expect(address).toMatchObject({ result: "problem" });

@@ -20,6 +20,7 @@ const io: Io = {
   isErrTerminal: false,
   canAsk: false,
   columns: 100,
+  tableColumns: 100,
   now: () => 0,
   monotonic: () => 0,
   interrupted: new AbortController().signal,

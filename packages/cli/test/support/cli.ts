@@ -70,6 +70,7 @@ export function cli(
     isErrTerminal: false,
     canAsk,
     columns,
+    tableColumns: Number.POSITIVE_INFINITY,
     now: () => Date.now(),
     monotonic: () => performance.now(),
     interrupted: interrupted.signal,

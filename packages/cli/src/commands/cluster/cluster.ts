@@ -50,7 +50,7 @@ function drainCommand(io: Io): Command {
     });
 }
 
-function statusText({ name, engine, unsafe, owner, term, members }: ClusterView, { style }: Io): string {
+function statusText({ name, engine, unsafe, owner, term, members }: ClusterView, io: Io): string {
   const lines = [`cluster ${terminalText(name)}\n`];
   lines.push(
     owner === undefined
@@ -68,7 +68,7 @@ function statusText({ name, engine, unsafe, owner, term, members }: ClusterView,
     member.version,
     member.address,
   ]);
-  return `${lines.join("")}\n${table(["NODE", "ROLE", "STATE", "BEHIND", "VERSION", "ADDRESS"], rows, style.bold)}`;
+  return `${lines.join("")}\n${table(["NODE", "ROLE", "STATE", "BEHIND", "VERSION", "ADDRESS"], rows, io)}`;
 }
 
 function stateOf({ isAlive, isReady, isDrained, heardMsAgo, problem }: ClusterMemberView): string {

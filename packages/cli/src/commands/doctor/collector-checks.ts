@@ -24,23 +24,33 @@ export async function checkCollector(options: ConnectionOptions, url: string, io
     const { message, hint } = error;
     return [{ name: "token", result: "skipped", message, ...definedFields({ hint }) }];
   }
+  const sentMs = io.now();
+  let info: CollectorInfo;
   try {
-    const sentMs = io.now();
-    const info = await client.info();
-    const receivedMs = io.now();
-    return [
-      { name: "token", result: "ok", message: `${info.token.name}, ${info.token.access} access` },
-      checkVersions(info.version, manifest.version),
-      checkClock(Date.parse(info.now), sentMs, receivedMs),
-      checkStorage(info.storage),
-      ...checkDisk(info.disk),
-      ...checkProblems(await client.problems()),
-      checkLimits(info.limits),
-      checkAudiences(await client.audiences.engine()),
-      ...(await checkDestinations(client)),
-    ];
+    info = await client.info();
   } catch (error) {
     return [tokenProblem(error, url)];
+  }
+  const receivedMs = io.now();
+  return [
+    { name: "token", result: "ok", message: `${info.token.name}, ${info.token.access} access` },
+    checkVersions(info.version, manifest.version),
+    checkClock(Date.parse(info.now), sentMs, receivedMs),
+    checkStorage(info.storage),
+    ...checkDisk(info.disk),
+    ...(await orProblem("refused", async () => checkProblems(await client.problems()))),
+    checkLimits(info.limits),
+    ...(await orProblem("audiences", async () => [checkAudiences(await client.audiences.engine())])),
+    ...(await orProblem("destination", () => checkDestinations(client))),
+  ];
+}
+
+/** The checks, or that they could not be made: a collector that cannot read its store still answers the others. */
+async function orProblem(name: string, make: () => Promise<Check[]>): Promise<Check[]> {
+  try {
+    return await make();
+  } catch (error) {
+    return [{ name, result: "problem", message: error instanceof Error ? error.message : String(error) }];
   }
 }
 

@@ -61,19 +61,24 @@ export function checkDestination(destination: string, health: DestinationHealth)
 }
 
 function healthMessage(destination: string, health: DestinationHealth): string {
-  const { behind, retries, nextAttemptAt, lastError, disabledUrls, reason, since } = health;
-  const queue = [
-    behind === 0 ? "" : `${plural(behind, "message", "messages")} behind`,
-    retries === 0 ? "" : `${plural(retries, "retry", "retries")} waiting`,
-    nextAttemptAt === undefined ? "" : `next attempt ${nextAttemptAt}`,
-  ].filter(Boolean);
+  const { nextAttemptAt, lastError, disabledUrls, reason, since } = health;
   return [
     `${destination}: ${healthWord(health.health)}${since === undefined ? "" : ` since ${since}`}`,
     ...(isExplained(health) ? [] : [reason]),
-    queue.length === 0 ? "nothing is waiting" : queue.join(", "),
+    ...(health.health === "behind" ? [] : [backlogText(health)]),
+    ...(nextAttemptAt === undefined ? [] : [`next attempt ${nextAttemptAt}`]),
     ...disabledUrls.map((url) => `${url} is disabled`),
     ...(lastError === undefined ? [] : [`last error: ${lastError}`]),
   ].join("; ");
+}
+
+/** What waits. One that backs off has not read it, so messages of sources that it is not connected to count too. */
+function backlogText({ health, waiting, retries }: DestinationHealth): string {
+  if (waiting === 0) return "nothing is waiting";
+  const messages = plural(waiting, "message waits", "messages wait");
+  if (health === "disabled") return `up to ${messages} until you enable it`;
+  const forRetry = retries === 0 ? "" : `, ${retries} of them for a retry`;
+  return `${health === "backing_off" ? "up to " : ""}${messages}${forRetry}`;
 }
 
 /** Whether queue, URLs and error say it already. */

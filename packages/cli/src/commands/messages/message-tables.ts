@@ -23,7 +23,7 @@ export function messagesTable(messages: readonly MessageSummary[], io: Io): stri
       outcomeCounts(outcomes, PLAIN),
       messageId,
     ]),
-    io.style.bold,
+    io,
   );
 }
 
@@ -36,7 +36,7 @@ export function rejectedTable(rejected: readonly RejectedMessageView[], io: Io):
       clip(issues.map(({ code, message }) => `${code}: ${message}`).join("; "), REASON_WIDTH),
       messageId,
     ]),
-    io.style.bold,
+    io,
   );
 }
 

@@ -124,7 +124,7 @@ function contentsTable(contents: readonly ComparedContent[], io: Io): string {
     ...[what, source.count, result.count, source.checksum, result.checksum],
     isEqual ? "equal" : "DIFFERENT",
   ]);
-  return table(["WHAT", "SOURCE", "RESULT", "CHECKSUM", "OF RESULT", ""], rows, io.style.bold);
+  return table(["WHAT", "SOURCE", "RESULT", "CHECKSUM", "OF RESULT", ""], rows, io);
 }
 
 function reportText(report: MigrationReport, io: Io): string {
