@@ -35,13 +35,13 @@ export function incidentMessage(id: string, edge: Edge, incident: Incident): obj
     event: INCIDENT_EVENTS[kind][edge],
     timestamp: formatTime(timeOf(edge, incident)),
     properties: {
-      incident_id: id,
-      kind,
       title,
       detail,
+      kind,
       since,
       ...(resolved === undefined ? {} : { resolved_at: resolved }),
       ...(destinationId === undefined ? {} : { destination_id: destinationId }),
+      incident_id: id,
     },
     text: `${title}\n\n${detail}\n\n${times}\n`,
   };

@@ -1,5 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { ErrorCode } from "../errors.js";
+import type { Logger } from "../process/telemetry/logger.js";
 import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/telemetry/metrics.js";
 import type { Refusal } from "./messages/validate-messages.js";
 
@@ -67,6 +68,29 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
         underWay--;
         seconds.observe((clock.monotonic() - startedMs) / 1_000);
       };
+    },
+  };
+}
+
+/** The same metrics; they also log when the log stops to take messages, and when it takes them again. Each once, however many requests are refused. */
+export function loggingOutages(
+  metrics: IngestMetrics,
+  { logger, reason }: { readonly logger: Logger; readonly reason: () => string | undefined },
+): IngestMetrics {
+  let refused = 0;
+  return {
+    ...metrics,
+    refused(code) {
+      metrics.refused(code);
+      if (code !== "storage_unavailable") return;
+      if (refused === 0)
+        logger.error("messages are refused: the log cannot be written", { reason: reason() });
+      refused += 1;
+    },
+    accepted(...counts) {
+      metrics.accepted(...counts);
+      if (refused > 0) logger.warn("messages are stored again", { refusedRequests: refused });
+      refused = 0;
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Tracing } from "../process/telemetry/tracing.js";
 import type { PlanRefusal } from "./admit-request.js";
 import { browserSettings } from "./browser-settings.js";
 import { createIngest } from "./ingest.js";
-import { ingestMetrics } from "./ingest-metrics.js";
+import { ingestMetrics, loggingOutages } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
 import { posthogRoutes } from "./posthog/posthog-routes.js";
 import { rudderstackRoutes } from "./rudderstack-routes.js";
@@ -62,10 +62,16 @@ export const SHORT_NAMES: Readonly<Record<MessageKind, string>> = {
 
 /** The ingestion API: everything under `/v1`, and what RudderStack's and PostHog's SDKs request elsewhere. */
 export function ingestRoutes(options: IngestRoutesOptions): Route[] {
-  const { logger, clock } = options;
+  const { logger, clock, store } = options;
   const ingest = createIngest({
     ...options,
-    metrics: ingestMetrics(options.metrics, clock),
+    metrics: loggingOutages(ingestMetrics(options.metrics, clock), {
+      logger,
+      reason() {
+        const health = store.health();
+        return health.kind === "unavailable" ? health.reason : undefined;
+      },
+    }),
     messagesPerSecond: options.limits?.messagesPerSecond,
   });
 

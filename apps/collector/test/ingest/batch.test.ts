@@ -124,6 +124,22 @@ test("a store that cannot write is a 503 with Retry-After, and nothing is kept",
   expect(await isReady()).toBe(true);
 });
 
+test("an outage of the store is two lines of the log, however many requests it refuses", async () => {
+  server.store.breakDown("no space left on device");
+  for (let n = 0; n < 3; n++) await server.post("/v1/batch", { batch: [track(`m${n}`)] });
+  server.store.repair();
+  for (let n = 0; n < 2; n++) await server.post("/v1/batch", { batch: [track(`m${n}`)] });
+  const told = server.logged.map((line) => JSON.parse(line)).filter(({ level }) => level !== "debug");
+  expect(told).toMatchObject([
+    {
+      level: "error",
+      msg: "messages are refused: the log cannot be written",
+      reason: expect.stringContaining("no space left on device"),
+    },
+    { level: "warn", msg: "messages are stored again", refusedRequests: 3 },
+  ]);
+});
+
 test.each<[name: string, headers: Record<string, string>, body: object, status: number]>([
   ["Basic with colon", { authorization: basic(WRITE_KEY) }, {}, 200],
   ["Basic without colon", { authorization: `Basic ${btoa(WRITE_KEY)}` }, {}, 200],
