@@ -105,6 +105,40 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
     await rows.filter({ hasText: "d07" }).waitFor();
   });
 
+  test("every page says how many problems there are, and leads to them", async () => {
+    await page.goto(`${dashboard.url}/settings`);
+    await page.getByRole("link", { name: /^Dev · 1 problem$/ }).click();
+    await page
+      .getByRole("table", { name: "Problems, the worst first" })
+      .getByText(/\(400\)/)
+      .waitFor();
+  });
+
+  test("a full disk, and what it refused, stay on the overview and the warnings when nothing else can be read", async () => {
+    const code = "storage_unavailable";
+    const problems = await dashboard.api<object>("GET", "/problems");
+    await page.route(/\/api\/v1\/(messages|sources|destinations|health|rejected-messages)\b/, (route) =>
+      route.fulfill({ status: 503, json: { success: false, code, message: `${code}: ENOSPC` } }),
+    );
+    await page.route(/\/api\/v1\/problems/, (route) =>
+      route.fulfill({
+        json: {
+          ...problems,
+          storage: { kind: "unavailable", reason: "ENOSPC", since: new Date().toISOString() },
+          refusedRequests: [{ code, status: 503, requests: 12 }],
+        },
+      }),
+    );
+    await page.goto(dashboard.url);
+    const table = page.getByRole("table", { name: "Problems, the worst first" });
+    await table.getByText("The collector cannot write to its disk").waitFor();
+    await table.getByText(`12 requests refused: 503 ${code}`).waitFor();
+    await page.goto(`${dashboard.url}/warnings`);
+    await page.getByRole("row", { name: /^storage_unavailable 503 12/ }).waitFor();
+    await page.getByRole("alert").getByText("The collector cannot write to its disk").waitFor();
+    await page.unrouteAll();
+  });
+
   /** Hundreds of deliveries take long on a busy machine. */
   const untilFailed = (name: string, count: number) =>
     expect
@@ -152,4 +186,25 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
     await untilFailed("d03", 0);
     await page.getByText("No failed or pending deliveries.").waitFor();
   }, 90_000);
+
+  test("what failed at a disabled destination leads to enabling it instead of a retry that would wait", async () => {
+    const path = `/destinations/${ids.get("d04")}`;
+    dashboard.receiver.answer("/d04", 400, "unknown field");
+    await dashboard.send({ type: "track", messageId: "off", userId: "bob", event: "Refund" });
+    await dashboard.api(
+      "GET",
+      `/wait?messageId=off&destinationId=${ids.get("d04")}&state=failed&timeoutMs=20000`,
+    );
+    await dashboard.api("PATCH", path, { enabled: false });
+    await page.goto(`${dashboard.url}/deliveries`);
+    const cause = page.getByRole("row", { name: /^400 Bad Request d04/ });
+    await cause.getByRole("link", { name: "Enable destination" }).waitFor();
+    expect(await cause.getByRole("button").count()).toBe(0);
+    await page.goto(`${dashboard.url}/messages/off`);
+    await page
+      .getByRole("region", { name: "d04" })
+      .getByRole("link", { name: "Enable destination" })
+      .waitFor();
+    await dashboard.api("PATCH", path, { enabled: true });
+  });
 });

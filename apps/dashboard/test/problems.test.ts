@@ -55,3 +55,22 @@ test("destinations that fail for the same reason are one problem, since the firs
   ]);
   expect(found[0]?.destinations.map(({ id }) => id)).toEqual(["a", "b"]);
 });
+
+test("refused write keys name who sent most of them", () => {
+  const key = { address: "203.0.113.7", firstAt: AT, lastAt: AT };
+  const [found] = problemsOf(
+    {
+      ...NOTHING,
+      refusedRequests: [refused("invalid_write_key", 401, 20)],
+      wrongKeys: [
+        { ...key, requests: 1 },
+        { ...key, keyPrefix: "wk_old", client: "analytics-node/1.3", requests: 19 },
+      ],
+    },
+    [],
+    [],
+  );
+  expect(found?.advice).toBe(
+    "In the last hour. Most of them, 19, had a key that begins with wk_old, from 203.0.113.7, analytics-node/1.3.",
+  );
+});

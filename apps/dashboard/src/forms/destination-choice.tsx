@@ -16,13 +16,16 @@ export function DestinationChoice({
     return <p className="soft">No destinations yet. You see the result here, but nothing is sent.</p>;
   }
   return (
-    <fieldset className="stack-tight">
+    <fieldset className="stack-tight choices">
       <legend className={hideLabel ? "visually-hidden" : "field-label"}>Destinations</legend>
       {destinations.map((one) => (
         <Checkbox
           key={one.id}
-          label={one.name}
-          {...(one.enabled ? {} : { hint: "Disabled" })}
+          label={
+            <>
+              {one.name} {!one.enabled && <span className="small faint">Disabled</span>}
+            </>
+          }
           checked={chosen.includes(one.id)}
           onChange={(isChosen) =>
             onChange(isChosen ? [...chosen, one.id] : chosen.filter((other) => other !== one.id))

@@ -5,6 +5,8 @@ import { useApi } from "../api/api-context.js";
 import { clockSkewMs } from "../api/collector-clock.js";
 import { useInfo } from "../api/queries.js";
 import { CurrentPage } from "../pages/current-page.js";
+import { useCurrentProblems } from "../pages/overview/use-current-problems.js";
+import { addresses } from "../routing/addresses.js";
 import { useSignOut } from "../session/session.js";
 import { ThemeContext } from "../theme/theme-context.js";
 import { useTheme } from "../theme/use-theme.js";
@@ -13,6 +15,7 @@ import { Time } from "../ui/data/time.js";
 import { useNotify } from "../ui/feedback/notice.js";
 import { Icon, Logo } from "../ui/icon.js";
 import { Dialog } from "../ui/layout/dialog.js";
+import { counted } from "../words/numbers.js";
 import { exactTime } from "../words/times.js";
 import { Navigation } from "./navigation.js";
 import { NAVIGATION_ITEMS } from "./navigation-items.js";
@@ -118,18 +121,22 @@ function useFocusOnNavigation(path: string): void {
   }, [path]);
 }
 
-/** The mode and region of the collector, and whether it works. */
+/** The mode and region of the collector, and how many problems the overview has. */
 function CollectorBadge() {
   const { data, isError } = useInfo();
+  const { found } = useCurrentProblems();
   if (isError) return <BadgeLine tone="bad" text="Collector unreachable" />;
   if (data === undefined) return <BadgeLine tone="quiet" text="Connecting…" />;
   if (data.storage.kind === "unavailable") return <BadgeLine tone="bad" text="Disk not writable" />;
+  const where = [data.mode === "dev" ? "Dev" : "Production", data.region].filter(Boolean).join(" · ");
+  const title = `Version ${data.version} on Node ${data.node}, since ${exactTime(data.startedAt)}`;
+  const [worst] = found;
+  if (worst === undefined) return <BadgeLine tone="good" text={where} title={title} />;
   return (
-    <BadgeLine
-      tone="good"
-      text={[data.mode === "dev" ? "Dev" : "Production", data.region].filter(Boolean).join(" · ")}
-      title={`Version ${data.version} on Node ${data.node}, since ${exactTime(data.startedAt)}`}
-    />
+    <Link href={addresses.overview()} className={`collector-badge tone-${worst.tone}`} title={title}>
+      <span className="dot" aria-hidden="true" />
+      {where} · {counted(found.length, "problem")}
+    </Link>
   );
 }
 

@@ -2,7 +2,7 @@ import type { DeliveryGroupView, OperationView } from "@sluice/control-api";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
-import { useDestinations, useNames, useSources, useTransformations } from "../../api/queries.js";
+import { useDestinations, useHealth, useNames, useSources, useTransformations } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { Count } from "../../ui/data/count.js";
@@ -10,6 +10,7 @@ import { type Column, Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback/failure.js";
 import { Card } from "../../ui/layout/page.js";
+import { backlogNote, backlogText } from "../../words/backlog.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "./attempts/attempt-details.js";
@@ -51,19 +52,18 @@ export function GroupsCard({
   const groups = useDeliveryGroups(destinationId);
   const names = useNames();
   const start = useStartOperation();
-  const destination: Column<DeliveryGroupView> = {
-    head: "Destination",
-    cell: (group) => names.destination(group.destinationId),
-  };
+  const destination: readonly Column<DeliveryGroupView>[] = [
+    { head: "Destination", cell: (group) => names.destination(group.destinationId) },
+  ];
+  // A destination that is down reads nothing: what waits for it is far more than what waits for a retry.
+  const backlog: readonly Column<DeliveryGroupView>[] = [
+    { head: "Backlog", align: "end", cell: (group) => <Backlog of={group} /> },
+  ];
   if (groups.isError) return <Failure error={groups.error} onRetry={() => void groups.refetch()} />;
   const { items = [], isExact = true } = groups.data ?? {};
   if (items.length === 0) return null;
   return (
-    <Card
-      title="Causes"
-      note={`Failed and pending deliveries by cause, largest first${isExact ? "" : ". Counts are minimums"}`}
-      flush
-    >
+    <Card title="Causes" note={`The largest first${isExact ? "" : ". Counts are minimums"}`} flush>
       <Table
         label="Failed and pending deliveries by cause"
         items={items}
@@ -82,9 +82,10 @@ export function GroupsCard({
               </Link>
             ),
           },
-          ...(destinationId === undefined ? [destination] : []),
+          ...(destinationId === undefined ? destination : []),
           { head: "Failed", align: "end", cell: ({ failed }) => <Count value={failed} /> },
           { head: "Pending", align: "end", cell: ({ pending }) => <Count value={pending} /> },
+          ...(destinationId === undefined ? backlog : []),
           { head: "First seen", align: "end", cell: ({ firstSeenAt }) => <Time at={firstSeenAt} /> },
           { head: "Last seen", align: "end", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
           {
@@ -97,6 +98,11 @@ export function GroupsCard({
       {start.isError && <Failure error={start.error} />}
     </Card>
   );
+}
+
+function Backlog({ of: { destinationId } }: { of: DeliveryGroupView }) {
+  const status = useHealth().data?.destinations.find((one) => one.destinationId === destinationId);
+  return status === undefined ? "…" : <span title={backlogNote(status)}>{backlogText(status)}</span>;
 }
 
 /** Retries a whole group. While that runs: how far it is, and a button that stops it. */

@@ -20,7 +20,7 @@ import { DestinationActivity } from "./health/destination-activity.js";
 import { DestinationHealth } from "./health/destination-health.js";
 import { HealthAlert } from "./health/health-alert.js";
 import { SettingsCard } from "./settings/settings-card.js";
-import { TestSend } from "./test-send.js";
+import { TestButton, TestResult, useTestSend } from "./test-send.js";
 
 /** How often the page checks whether someone else changed the destination. */
 const CHANGES_MS = 5_000;
@@ -66,6 +66,7 @@ function DestinationBody({ destination, entry }: Found) {
   const [, navigate] = useLocation();
   const { id, name } = destination;
   const status = useDestinationStatus(id).data;
+  const testing = useTestSend({ id, startNow: query.get("test") === "now" });
   return (
     <Page
       title={name}
@@ -76,10 +77,15 @@ function DestinationBody({ destination, entry }: Found) {
           <DestinationHealth id={id} />
         </>
       }
-      actions={<EnabledSwitch destination={destination} />}
+      actions={
+        <>
+          <TestButton {...testing} />
+          <EnabledSwitch destination={destination} />
+        </>
+      }
     >
       {status && <HealthAlert destination={destination} status={status} />}
-      <TestSend id={id} startNow={query.get("test") === "now"} />
+      <TestResult {...testing} />
       <div>
         <Tabs
           label="About this destination"

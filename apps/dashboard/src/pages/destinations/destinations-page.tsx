@@ -77,7 +77,7 @@ function FilteredTable({ destinations }: { destinations: readonly DestinationVie
             ? [
                 {
                   head: "Sources",
-                  wide: true,
+                  wide: "very" as const,
                   fit: true,
                   cell: (one: DestinationView) => (
                     <span title={sourcesOf(one)}>{visibleText(sourcesOf(one), 24)}</span>

@@ -11,13 +11,13 @@ import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "../deliveries/attempts/attempt-details.js";
 
-/** Sends one test message through the delivery path and shows the result, which stays until the next test. */
-export function TestSend({
+/** Sends test messages through the delivery path. The result of the last one is known until the next. */
+export function useTestSend({
   id,
   startNow,
 }: {
   id: string;
-  /** Sends it when the page opens: after connecting. */
+  /** Sends one when the page opens: after connecting. */
   startNow: boolean;
 }) {
   const api = useApi();
@@ -38,23 +38,36 @@ export function TestSend({
     hasStarted.current = true;
     mutate();
   }, [startNow, mutate]);
+  return { test, last: last.data ?? undefined };
+}
+
+type TestSend = ReturnType<typeof useTestSend>;
+
+export function TestButton({ test }: Pick<TestSend, "test">) {
   return (
-    <Card
-      title="Test"
-      note="Sends one signed test message. It is not stored"
-      actions={
-        <Button icon="deliveries" size="small" busy={test.isPending} onClick={() => test.mutate()}>
-          {test.isPending ? "Sending…" : "Send a test"}
-        </Button>
-      }
+    <Button
+      icon="deliveries"
+      busy={test.isPending}
+      title="One signed message, which is not stored"
+      onClick={() => test.mutate()}
     >
+      {test.isPending ? "Sending…" : "Send a test"}
+    </Button>
+  );
+}
+
+/** What came of the last test. Nothing before the first one. */
+export function TestResult({ test, last }: TestSend) {
+  if (test.isIdle && last === undefined) return null;
+  return (
+    <Card title="Test" note="The last test message. It is not stored">
       <div role="status">
         {test.isPending ? (
           <p className="soft">Waiting for the response, up to five seconds.</p>
         ) : test.isError ? (
           <Failure error={test.error} />
         ) : (
-          last.data && <Sent sent={last.data} />
+          last && <Sent sent={last} />
         )}
       </div>
     </Card>

@@ -2,7 +2,7 @@ import type { DestinationView, RateSpan, SourceView } from "@sluice/control-api"
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
-import { useDestinations, useHealth, useInfo, useProblems, useSources } from "../../api/queries.js";
+import { useDestinations, useHealth, useInfo, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Failure } from "../../ui/feedback/failure.js";
@@ -15,20 +15,27 @@ import { SpanChoice } from "../rates/rate-chart.js";
 import { firstSpan } from "../rates/spans.js";
 import { FirstMessage } from "../sources/snippets/first-message.js";
 import { ProblemList } from "./problem-list.js";
-import { problemsOf } from "./problems.js";
+import type { Problem } from "./problems.js";
 import { RateCharts, Tiles } from "./rates.js";
+import { useCurrentProblems } from "./use-current-problems.js";
 
 export function OverviewPage() {
   const info = useInfo();
   const sources = useSources();
   const destinations = useDestinations();
   const health = useHealth();
-  const problems = useProblems();
+  const problems = useCurrentProblems();
   const anyMessage = useAnyMessage();
   if (anyMessage.isError || sources.isError) {
+    const isTold = problems.found.some(({ key }) => key === "storage");
     return (
       <Page title="Overview">
-        <Failure error={anyMessage.error ?? sources.error} onRetry={() => void anyMessage.refetch()} />
+        <ProblemList problems={problems.found} />
+        {isTold ? (
+          <p className="soft">Everything else is shown again once the collector can use its disk.</p>
+        ) : (
+          <Failure error={anyMessage.error ?? sources.error} onRetry={() => void anyMessage.refetch()} />
+        )}
       </Page>
     );
   }
@@ -42,15 +49,20 @@ export function OverviewPage() {
         </Card>
       </Page>
     );
-  const found = problemsOf(problems.data, destinations.data ?? [], health.data?.destinations ?? []);
   if (anyMessage.data === false)
     return (
       <Page title="Overview" lead="No messages yet. Send the first one.">
-        <ProblemList problems={found} />
+        <ProblemList problems={problems.found} />
         <NoMessages sources={sources.data ?? []} />
       </Page>
     );
-  return <Loaded startedAt={info.data?.startedAt} problems={found} destinations={destinations.data ?? []} />;
+  return (
+    <Loaded
+      startedAt={info.data?.startedAt}
+      problems={problems.found}
+      destinations={destinations.data ?? []}
+    />
+  );
 }
 
 /** Whether the collector has any message. Asks until the first one arrives. */
@@ -77,7 +89,7 @@ function Loaded({
   destinations,
 }: {
   startedAt: string | undefined;
-  problems: ReturnType<typeof problemsOf>;
+  problems: readonly Problem[];
   destinations: readonly DestinationView[];
 }) {
   const [span, setSpan] = useState<RateSpan>(() => firstSpan(Date.parse(startedAt), Date.now()));

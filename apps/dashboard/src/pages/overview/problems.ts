@@ -1,6 +1,6 @@
 import type { DestinationStatusView, DestinationView, ProblemsView } from "@sluice/control-api";
 import { healthWords, needsAttention } from "../../words/health.js";
-import { bytes, counted } from "../../words/numbers.js";
+import { bytes, count, counted } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
 
 /** One cause of trouble, with everything that it affects. */
@@ -62,16 +62,16 @@ function refusals({ refusedRequests, wrongKeys }: ProblemsView): Problem[] {
   return refusedRequests
     .filter(({ requests }) => requests > 0)
     .map(({ code, status, requests, lastAt }) => {
-      const [first] = code === "invalid_write_key" ? wrongKeys : [];
-      const from = first && `${first.address}${first.client === undefined ? "" : `, ${first.client}`}`;
+      const [most] =
+        code === "invalid_write_key" ? wrongKeys.toSorted((a, b) => b.requests - a.requests) : [];
       return {
         key: code,
         tone: status >= 500 ? "bad" : "wait",
         title: `${counted(requests, "request")} refused: ${status} ${code}`,
         advice:
-          from === undefined
+          most === undefined
             ? "In the last hour. Their messages are not stored."
-            : `In the last hour. The latest key ${first?.keyPrefix === undefined ? "was missing" : `begins with ${first.keyPrefix}`}, from ${from}.`,
+            : `In the last hour. Most of them, ${count(most.requests)}, ${most.keyPrefix === undefined ? "had no key" : `had a key that begins with ${most.keyPrefix}`}, from ${most.address}${most.client === undefined ? "" : `, ${most.client}`}.`,
         destinations: [],
         more: "warnings",
         ...(lastAt === undefined ? {} : { since: lastAt }),

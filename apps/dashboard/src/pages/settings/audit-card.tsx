@@ -44,8 +44,11 @@ function Entry({ entry }: { entry: AuditEntryView }) {
       <summary>
         <span className="grow">
           <strong title={entry.action}>{visibleText(actionText(entry.action))}</strong>{" "}
-          {entry.targetName && <span>{visibleText(entry.targetName, 60)} </span>}
-          {entry.target && <span className="soft mono">{visibleText(entry.target, 60)}</span>}
+          {entry.targetName ? (
+            <span title={entry.target}>{visibleText(entry.targetName, 60)}</span>
+          ) : (
+            entry.target && <span className="soft mono">{visibleText(entry.target, 60)}</span>
+          )}
         </span>
         <span className="small faint">
           {visibleText(entry.tokenName, 60)} · <Time at={entry.at} />

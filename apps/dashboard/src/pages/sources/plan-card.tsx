@@ -116,7 +116,10 @@ function PlanBody({ source, plan }: { source: SourceView; plan: SourcePlanView }
         <summary>Show the plan</summary>
         <CodeBlock code={JSON.stringify(plan.plan, null, 2)} label="The tracking plan" />
       </details>
-      <div>
+      <div className="row">
+        <ButtonLink size="small" href={addresses.sourceEvents(source.id)}>
+          All events
+        </ButtonLink>
         <Button size="small" look="quiet" onClick={() => setRemoving(true)}>
           Remove plan
         </Button>
@@ -145,26 +148,19 @@ function Violations({ sourceId }: { sourceId: string }) {
         const violating = mostViolating(items);
         if (violating.length === 0) return <p className="soft">No message has violated a plan.</p>;
         return (
-          <div className="stack-tight">
-            <ul className="lines" aria-label="Events that violated the plan, most violations first">
-              {violating.slice(0, 5).map(({ type, name, violations, lastViolation }) => (
-                <li key={`${type} ${name}`}>
-                  <span className="grow stack-tight">
-                    <strong>{visibleText(name ?? type, 100)}</strong>
-                    {lastViolation && (
-                      <span className="small soft">{visibleText(lastViolation.message, 200)}</span>
-                    )}
-                  </span>
-                  <span className="number">{counted(violations, "violation")}</span>
-                </li>
-              ))}
-            </ul>
-            <div>
-              <ButtonLink size="small" href={addresses.sourceEvents(sourceId)}>
-                All events
-              </ButtonLink>
-            </div>
-          </div>
+          <ul className="lines" aria-label="Events that violated the plan, most violations first">
+            {violating.slice(0, 5).map(({ type, name, violations, lastViolation }) => (
+              <li key={`${type} ${name}`}>
+                <span className="grow stack-tight">
+                  <strong>{visibleText(name ?? type, 100)}</strong>
+                  {lastViolation && (
+                    <span className="small soft">{visibleText(lastViolation.message, 200)}</span>
+                  )}
+                </span>
+                <span className="number">{counted(violations, "violation")}</span>
+              </li>
+            ))}
+          </ul>
         );
       }}
     </QueryView>

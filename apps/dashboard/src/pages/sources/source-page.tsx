@@ -1,20 +1,21 @@
 import type { SourceView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations, useHealth } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { ButtonLink } from "../../ui/controls/button.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
 import { Table } from "../../ui/data/table.js";
 import { QueryView } from "../../ui/feedback/query-view.js";
 import { Skeleton } from "../../ui/feedback/skeleton.js";
-import { Icon } from "../../ui/icon.js";
 import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
+import { worstFirst } from "../destinations/destination-table.js";
 import { DestinationHealth, HealthBadge } from "../destinations/health/destination-health.js";
 import { BlockedEvents } from "./blocked-events.js";
 import { PlanCard } from "./plan-card.js";
@@ -83,9 +84,16 @@ function SourceBody({ source }: { source: SourceView }) {
   );
 }
 
+/** Destinations that are shown before the others are asked for. */
+const SHOWN_DESTINATIONS = 8;
+
 function ConnectedDestinations({ sourceId }: { sourceId: string }) {
-  const destinations = useDestinations().data?.filter((one) => one.sourceIds.includes(sourceId));
-  const health = useHealth().data?.sources.find((one) => one.sourceId === sourceId);
+  const connected = useDestinations().data?.filter((one) => one.sourceIds.includes(sourceId));
+  const all = useHealth().data;
+  const [isWhole, setWhole] = useState(false);
+  const health = all?.sources.find((one) => one.sourceId === sourceId);
+  const destinations = connected && worstFirst(connected, all?.destinations ?? []);
+  const hidden = isWhole ? 0 : Math.max(0, (destinations?.length ?? 0) - SHOWN_DESTINATIONS);
   return (
     <Card
       title="Destinations"
@@ -108,17 +116,23 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
           </div>
         </div>
       ) : (
-        <ul className="lines">
-          {destinations.map((one) => (
-            <li key={one.id}>
-              <Icon name="destinations" />
-              <Link className="grow" href={addresses.destination(one.id)}>
-                {one.name}
-              </Link>
-              <DestinationHealth id={one.id} />
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul className="lines">
+            {destinations.slice(0, destinations.length - hidden).map((one) => (
+              <li key={one.id}>
+                <Link className="grow" href={addresses.destination(one.id)}>
+                  {one.name}
+                </Link>
+                <DestinationHealth id={one.id} />
+              </li>
+            ))}
+          </ul>
+          {hidden > 0 && (
+            <Button size="small" look="quiet" onClick={() => setWhole(true)}>
+              Show {hidden} more
+            </Button>
+          )}
+        </>
       )}
     </Card>
   );

@@ -4,12 +4,15 @@ import { Link } from "wouter";
 import { useActivity, useDestinations, useHealth, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
+import { Badge } from "../../ui/data/badge.js";
 import { Table } from "../../ui/data/table.js";
 import { LastAt } from "../../ui/data/time.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
 import { ListCard } from "../../ui/layout/list-card.js";
 import { Page } from "../../ui/layout/page.js";
+import { healthWords, needsAttention } from "../../words/health.js";
 import { count, rateText } from "../../words/numbers.js";
+import { visibleText } from "../../words/visible-text.js";
 import { HealthBadge } from "../destinations/health/destination-health.js";
 import { NewSource } from "./new-source.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
@@ -47,6 +50,9 @@ function SourceTable({ sources }: { sources: readonly SourceView[] }) {
   const health = useHealth().data;
   const activity = useActivity().data;
   const destinations = useDestinations().data ?? [];
+  const illIds = new Set(
+    health?.destinations.filter((one) => needsAttention(one.health)).map((one) => one.destinationId),
+  );
   const activityOf = (id: string) => activity?.sources.find(({ sourceId }) => sourceId === id);
   return (
     <Table
@@ -71,11 +77,19 @@ function SourceTable({ sources }: { sources: readonly SourceView[] }) {
           cell: ({ id }) => {
             const found = health?.sources.find(({ sourceId }) => sourceId === id);
             if (found === undefined) return "…";
-            const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(id)).length;
-            if (connected === 0) return <span className="faint">None</span>;
+            const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(id));
+            if (connected.length === 0) return <span className="faint">None</span>;
+            const ill = connected.filter((one) => illIds.has(one.id)).length;
             return (
               <>
-                {connected} <HealthBadge of={found} />
+                {connected.length}{" "}
+                {ill > 0 && connected.length > 1 ? (
+                  <Badge tone={healthWords(found.health).tone} title={visibleText(found.reason)}>
+                    {ill} need{ill === 1 ? "s" : ""} attention
+                  </Badge>
+                ) : (
+                  <HealthBadge of={found} />
+                )}
               </>
             );
           },

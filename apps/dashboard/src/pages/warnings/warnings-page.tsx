@@ -1,5 +1,5 @@
 import type { ProblemsView, RejectedMessageView } from "@sluice/control-api";
-import { useQuery } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useProblems } from "../../api/queries.js";
@@ -9,7 +9,9 @@ import { Count } from "../../ui/data/count.js";
 import { Table } from "../../ui/data/table.js";
 import { LastAt, Time } from "../../ui/data/time.js";
 import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { Failure } from "../../ui/feedback/failure.js";
 import { QueryView } from "../../ui/feedback/query-view.js";
+import { Skeleton } from "../../ui/feedback/skeleton.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { counted, duration } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
@@ -33,11 +35,9 @@ export function WarningsPage() {
       lead="What clients sent that was not taken, or not as they meant it, and who sent it."
     >
       <QueryView query={problems}>
-        {(found) => (
-          <QueryView query={rejected}>
-            {(messages) => <WarningCards problems={found} rejected={messages} />}
-          </QueryView>
-        )}
+        {(found) =>
+          rejected.isPending ? <Skeleton /> : <WarningCards problems={found} rejected={rejected} />
+        }
       </QueryView>
     </Page>
   );
@@ -48,10 +48,12 @@ function WarningCards({
   rejected,
 }: {
   problems: ProblemsView;
-  rejected: readonly RejectedMessageView[];
+  rejected: Pick<UseQueryResult<readonly RejectedMessageView[]>, "data" | "error">;
 }) {
   const { refusedRequests, wrongKeys, refusedJoins } = problems;
-  if (refusedRequests.length + wrongKeys.length + refusedJoins.length + rejected.length === 0)
+  const messages = rejected.data ?? [];
+  const number = refusedRequests.length + wrongKeys.length + refusedJoins.length + messages.length;
+  if (number === 0 && rejected.error === null)
     return (
       <Card>
         <EmptyState icon="check" title="No warnings">
@@ -63,7 +65,8 @@ function WarningCards({
     <>
       {refusedRequests.length > 0 && <RefusedRequests problems={problems} />}
       {wrongKeys.length > 0 && <WrongKeys keys={wrongKeys} />}
-      {rejected.length > 0 && <RejectedMessages messages={rejected} />}
+      {rejected.error !== null && <Failure error={rejected.error} />}
+      {messages.length > 0 && <RejectedMessages messages={messages} />}
       {refusedJoins.length > 0 && <RefusedJoins joins={refusedJoins} />}
     </>
   );
@@ -144,7 +147,9 @@ function RejectedMessages({ messages }: { messages: readonly RejectedMessageView
           {
             head: "Reason",
             lead: true,
-            cell: ({ newest }) => visibleText(newest.issues[0]?.message ?? "Not valid", 200),
+            // The next column has the code.
+            cell: ({ newest, code }) =>
+              visibleText((newest.issues[0]?.message ?? "Not valid").replace(`${code}: `, ""), 200),
           },
           { head: "Code", cell: ({ code }) => <span className="mono small">{code}</span> },
           { head: "Source", cell: ({ source }) => <SourceLink id={source} /> },

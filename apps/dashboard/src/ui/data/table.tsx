@@ -10,8 +10,8 @@ export interface Column<T> {
   readonly lead?: boolean;
   /** As wide as its content where the table has one line a row. */
   readonly fit?: boolean;
-  /** Left out where the table would be too narrow for it. The cards of narrow screens have it. */
-  readonly wide?: boolean;
+  /** Left out where the table would be too narrow for it; `"very"`: unless the screen is large. The cards of narrow screens have it. */
+  readonly wide?: boolean | "very";
 }
 
 /** A table. On narrow screens each row is a card, labelled with the column heads. `oneLine`: elsewhere, long texts are cut off. */
@@ -62,6 +62,12 @@ function classOf({
   fit,
   wide,
 }: Pick<Column<never>, "align" | "lead" | "fit" | "wide">): string | undefined {
-  const classes = [align === "end" && "end", lead && "lead", fit && "fit", wide && "wide"];
+  const classes = [
+    align === "end" && "end",
+    lead && "lead",
+    fit && "fit",
+    wide && "wide",
+    wide === "very" && "very-wide",
+  ];
   return classes.filter(Boolean).join(" ") || undefined;
 }

@@ -4,7 +4,7 @@ import { useDestinationRates, useDestinationStatus, useInfo } from "../../../api
 import { Stat } from "../../../ui/data/stat.js";
 import { Failure } from "../../../ui/feedback/failure.js";
 import { Card } from "../../../ui/layout/page.js";
-import { backlogNote } from "../../../words/backlog.js";
+import { backlogNote, backlogText } from "../../../words/backlog.js";
 import { count, rateText, successText } from "../../../words/numbers.js";
 import { CountChart, type CountLine, LatencyChart, RateChart, SpanChoice } from "../../rates/rate-chart.js";
 import { firstSpan, SPANS } from "../../rates/spans.js";
@@ -74,7 +74,7 @@ function Tiles({ id, points }: { id: string; points: readonly DestinationRatePoi
     <div className="stats">
       <Stat
         label="Backlog"
-        value={status && count(status.waiting)}
+        value={status && backlogText(status)}
         note={status && `Now: ${backlogNote(status)}`}
       />
       <Stat

@@ -3,7 +3,7 @@ import { useDestinationStatus } from "../../../api/queries.js";
 import { Badge } from "../../../ui/data/badge.js";
 import { Count } from "../../../ui/data/count.js";
 import { Time } from "../../../ui/data/time.js";
-import { backlogNote } from "../../../words/backlog.js";
+import { backlogNote, backlogText } from "../../../words/backlog.js";
 import { healthWords, needsAttention } from "../../../words/health.js";
 import { visibleText } from "../../../words/visible-text.js";
 
@@ -62,8 +62,6 @@ export function BacklogCount({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined) return <>…</>;
   return (
-    <span title={backlogNote(data)}>
-      <Count value={data.waiting} />
-    </span>
+    <span title={backlogNote(data)}>{data.waiting === 0 ? <Count value={0} /> : backlogText(data)}</span>
   );
 }

@@ -24,7 +24,7 @@ export function SourceChoice({
     { id: INCIDENT_SOURCE_ID, name: INCIDENT_SOURCE_ID, hint: "Built in: incidents of this collector" },
   ];
   return (
-    <fieldset className="stack-tight">
+    <fieldset className="stack-tight choices">
       <legend className="field-label">Sources</legend>
       {fitting.length === 0 && (
         <p className="soft">

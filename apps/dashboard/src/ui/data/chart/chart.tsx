@@ -46,6 +46,8 @@ export function Chart({
     onPoint: setPointed,
   });
   const shown = pointed !== null && timesMs[pointed] !== undefined ? pointed : undefined;
+  // Without any value, an axis would be invented.
+  const isEmpty = series.every(({ values }) => values.every((value) => value === null));
   return (
     <>
       <p className="legend">
@@ -69,7 +71,12 @@ export function Chart({
         </span>
       </p>
       {/* The box has its height before the chart is drawn, so that the page does not move. */}
-      <div ref={box} className={`chart chart-${height}`} role="img" aria-label={label} />
+      <div
+        ref={box}
+        className={`chart chart-${height}${isEmpty ? " chart-empty" : ""}`}
+        role="img"
+        aria-label={label}
+      />
     </>
   );
 }

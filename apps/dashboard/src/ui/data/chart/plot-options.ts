@@ -68,11 +68,17 @@ function axesOf(latest: () => Plotted, color: ReadColor): uPlot.Axis[] {
     {
       ...common,
       grid: { stroke: color("--line"), width: 1 },
-      size: 50,
+      size: (_plot, labels) => axisWidth(labels),
       incrs: [...(latest().tickSteps ?? VALUE_STEPS)],
       values: (_plot, ticks) => ticks.map((tick) => latest().formatTick(tick)),
     },
   ];
+}
+
+/** Room for the labels of the value axis: "0/s", "1 min 20 s". */
+function axisWidth(labels: readonly string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map(({ length }) => length));
+  return Math.max(50, 14 + longest * 6);
 }
 
 function lineOf(line: Series, color: ReadColor): uPlot.Series {
