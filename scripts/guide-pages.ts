@@ -27,14 +27,15 @@ function pathOf(file: string): string {
 
 function pageOf(file: string, known: ReadonlySet<string>): string {
   const tokens: Token[] = new Marked().lexer(readFileSync(join(DOCS, file), "utf8"));
-  const title = tokens.find((token) => token.type === "heading");
+  const heading = tokens.find((token) => token.type === "heading");
+  const title = file !== INDEX && heading?.type === "heading" ? withoutTags(heading.text) : "Guides";
   const root = posix.relative(posix.dirname(pathOf(file)), "docs") || ".";
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title?.type === "heading" ? withoutTags(title.text) : file} · Sluice</title>
+<title>${title} · Sluice</title>
 <link rel="icon" href="/sluice.svg" type="image/svg+xml">
 <link rel="stylesheet" href="${root}/guides.css">
 </head>
