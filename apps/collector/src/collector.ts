@@ -69,6 +69,7 @@ import { endpoint } from "./sender/endpoint.js";
 import { hostResolver } from "./sender/host-resolver.js";
 import { openTokens, type Tokens } from "./tokens/tokens.js";
 import { openTransformations } from "./transformations/transformations.js";
+import { Trials } from "./transformations/trials.js";
 
 export interface Collector {
   readonly url: string;
@@ -459,7 +460,18 @@ async function startProcessing(parts: ProcessingParts) {
     }),
     (it) => it.close(),
   );
-  return { ...sending, catalog, suppressions, transformations, delivery, audiences, deletions, operations };
+  const trials = keep(new Trials(), (it) => it.close());
+  return {
+    ...sending,
+    trials,
+    catalog,
+    suppressions,
+    transformations,
+    delivery,
+    audiences,
+    deletions,
+    operations,
+  };
 }
 
 type CatalogSending = Required<

@@ -22,6 +22,7 @@ import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import { openTokens } from "../../src/tokens/tokens.js";
 import { NO_TRANSFORMATIONS } from "../../src/transformations/transformations.js";
+import { Trials } from "../../src/transformations/trials.js";
 import { scriptedDestination } from "./scripted-destination.js";
 
 export interface ApiAnswer {
@@ -52,6 +53,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
   const { token } = await tokens.create("test", "full");
   const live = liveEvents();
   const secrets = secretBox(Buffer.alloc(32, 7));
+  const trials = new Trials();
   const destination = scriptedDestination();
   const catalog = catalogOf([destination.type]);
   const delivery = await startDelivery({
@@ -94,7 +96,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     endpoints: [
       ...operationEndpoints(operations),
       listGroups({ store, clock }),
-      ...transformationEndpoints({ secrets }),
+      ...transformationEndpoints({ secrets, trials, suppressions: { covers: () => false } }),
       ...(overrides.endpoints ?? []),
     ],
   };
@@ -190,6 +192,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
       return store.log.head();
     },
     async [Symbol.asyncDispose]() {
+      await trials.close();
       await operations.close();
       await delivery.close(0);
       tokens.close();

@@ -11,6 +11,9 @@ import {
 } from "../../documents/documents.js";
 import { newId } from "../../documents/new-id.js";
 import { CollectorError } from "../../errors.js";
+import type { Trials } from "../../transformations/trials.js";
+import { documentResource } from "../document-resource.js";
+import { requireRunnable } from "./code-error.js";
 
 type Transformation = Versioned<TransformationDocument>;
 
@@ -21,7 +24,13 @@ export interface ChangeDeps {
   readonly nowMs: number;
   /** The name of the token. */
   readonly by: string;
+  readonly trials: Pick<Trials, "check">;
 }
+
+export const transformations = documentResource<TransformationDocument>(
+  DOCUMENT_KINDS.transformation,
+  "transformation",
+);
 
 const MAX_SECRETS = 20;
 const SECRET_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
@@ -34,6 +43,7 @@ export async function createTransformation(
   const { config, nowMs } = deps;
   const { code, language = "typescript", secrets = {} } = input;
   const sealed = changedSecrets({}, secrets, deps.secrets);
+  await requireRunnable(deps.trials, { code, language });
   const kind = DOCUMENT_KINDS.transformationVersion;
   const first = await config.put(kind, versionId(newId("tr"), 1), versionOf({ code, language }, deps), 0);
   const at = formatTime(nowMs);
@@ -96,8 +106,9 @@ async function addedVersion(
     throw invalid("current", "it puts a version in force that exists: send it without code and language");
   const now = await findVersion(deps.config, id, current);
   const wished = { code: code ?? now.code, language: language ?? now.language };
-  const isSame = wished.code === now.code && wished.language === now.language;
-  return isSame ? undefined : versionOf(wished, deps);
+  if (wished.code === now.code && wished.language === now.language) return undefined;
+  await requireRunnable(deps.trials, wished);
+  return versionOf(wished, deps);
 }
 
 function versionOf(

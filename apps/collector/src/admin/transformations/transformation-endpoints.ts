@@ -5,12 +5,10 @@ import {
   type TransformationVersionView,
   type TransformationView,
 } from "@sluice/control-api";
-import { type ConfigStore, DOCUMENT_KINDS, type Versioned } from "@sluice/event-log";
-import type { SecretBox } from "../../destinations/secret-box.js";
+import type { ConfigStore, Versioned } from "@sluice/event-log";
 import type { TransformationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import type { AdminContext } from "../context.js";
-import { documentResource } from "../document-resource.js";
 import { type Endpoint, type EndpointRequest, endpoint } from "../endpoint/endpoint.js";
 import { withoutUndefined } from "../without-undefined.js";
 import {
@@ -20,25 +18,18 @@ import {
   deleteTransformation,
   findVersion,
   patchTransformation,
+  transformations,
 } from "./change-transformation.js";
-
-export interface TransformationEndpointsOptions {
-  /** Seals the secrets of transformations. */
-  readonly secrets: SecretBox;
-}
-
-const transformations = documentResource<TransformationDocument>(
-  DOCUMENT_KINDS.transformation,
-  "transformation",
-);
+import { type TrialEndpointsOptions, trialEndpoints } from "./trial-endpoints.js";
 
 /** The endpoints of transformations, for `adminRoutes`. */
-export function transformationEndpoints({ secrets }: TransformationEndpointsOptions): Endpoint[] {
+export function transformationEndpoints(options: TrialEndpointsOptions): Endpoint[] {
   const deps = (
     { store, clock }: Pick<AdminContext, "store" | "clock">,
     { token }: Pick<EndpointRequest<unknown, unknown, unknown>, "token">,
-  ): ChangeDeps => ({ config: store.config, secrets, nowMs: clock.now(), by: token.name });
+  ): ChangeDeps => ({ ...options, config: store.config, nowMs: clock.now(), by: token.name });
   return [
+    ...trialEndpoints(options),
     endpoint("POST /transformations", async (request, context) => {
       const created = await createTransformation(request.body, deps(context, request));
       const body = await transformationView(context.store.config, created);
