@@ -81,3 +81,94 @@ describe("transformations", () => {
     expect(err).toContain("lost.ts cannot be read");
   });
 });
+
+/** Renames "Old", drops "Bot", fails on "Bad". */
+const CODE = `export default function transform(message, { log }) {
+  if (message.event === "Old") return { ...message, event: "New", kept: true };
+  if (message.event === "Bot") return null;
+  if (message.event === "Bad") return message.properties.plan.name;
+  log.warn("seen\\u0007");
+  return message;
+}
+`;
+
+describe("trying code", () => {
+  beforeAll(async () => {
+    await writeFile(join(at.directory, "rename.ts"), CODE);
+    for (const event of ["Same", "Old", "Bot", "Bad"])
+      await at.sluice(["send", "track", "--event", event, "--message-id", `m-${event}`]);
+  });
+  const test = (...args: string[]) => ["transformations", "test", "--file", "rename.ts", ...args];
+
+  it("shows the differences, what was logged, and where it failed", async () => {
+    const { out, err } = await at.sluice(test("--from", "m-Same", "m-Old", "m-Bot", "m-Bad"), 6);
+    expect(out).toBe(
+      [
+        "m-Same  same",
+        "  warn: seen\\u0007",
+        "",
+        "m-Old  changed",
+        '  ~ event: "Old" → "New"',
+        "  + kept: true",
+        "",
+        "m-Bot  dropped",
+        "",
+        "m-Bad  failed",
+        "  rename.ts:4:57: TypeError: cannot read property 'plan' of undefined",
+        '        if (message.event === "Bad") return message.properties.plan.name;',
+        `${" ".repeat(62)}^`,
+        "",
+        "4 messages: 1 same, 1 changed, 1 dropped, 1 failed",
+        "",
+      ].join("\n"),
+    );
+    expect(err).toContain("It failed on 1 of 4 messages");
+  });
+
+  it("takes the newest messages, files and stdin", async () => {
+    await writeFile(join(at.directory, "one.json"), JSON.stringify({ messageId: "mine", event: "Old" }));
+    const ids = async (...args: string[]) =>
+      JSON.parse((await at.sluice([...test(...args), "--json"])).out).results.map(
+        (one: { messageId: string }) => one.messageId,
+      );
+    expect(await ids("--message", "one.json")).toEqual(["mine"]);
+    expect(await ids("--from", "m-Old", "--message", "one.json")).toEqual(["mine", "m-Old"]);
+    expect((await at.sluice(test("--newest", "1"), 6)).out).toContain("m-Bad  failed");
+    const running = at.start(test("--message", "-"), '[{ "event": "Bot" }, { "event": "Old" }]');
+    expect(await running.code).toBe(0);
+    expect(running.out()).toContain("2 messages: 1 changed, 1 dropped");
+    const { err } = await at.sluice(test("--message", "rename.ts"), 2);
+    expect(err).toContain("rename.ts is not valid JSON");
+  });
+
+  it("shows each of several results", async () => {
+    await writeFile(join(at.directory, "two.js"), 'export default (m) => [m, { ...m, event: "Also" }];');
+    const { out } = await at.sluice(["transformations", "test", "--file", "two.js", "--from", "m-Same"]);
+    expect(out).toContain("m-Same  changed into 2 messages\n  m-Same.1\n");
+    expect(out).toContain('    ~ event: "Same" → "Also"');
+  });
+
+  it("says where code cannot run at all, and which transformation is needed", async () => {
+    await writeFile(join(at.directory, "broken.ts"), "export default function (m) {\n  return m +;\n}\n");
+    for (const command of ["test", "dry-run"]) {
+      const { err } = await at.sluice(["transformations", command, "--file", "broken.ts"], 2);
+      expect(err).toMatch(/^broken\.ts:2:\d+: .*\n {6}return m \+;\n/m);
+      expect(err).toContain("The code cannot run: correct broken.ts:2");
+    }
+    const create = ["transformations", "create", "Broken", "--file", "broken.ts"];
+    expect((await at.sluice(create, 2)).err).toMatch(/code: line 2, column \d+: /);
+    expect((await at.sluice(["transformations", "test"], 2)).err).toContain("Give --file");
+  });
+
+  it("counts what it would do with the newest messages", async () => {
+    await json("transformations", "create", "Counted", "--file", "rename.ts");
+    const { out } = await at.sluice(["transformations", "dry-run", "Counted", "--messages", "100"], 6);
+    expect(out).toMatch(/^4 messages in \d+\.\d s: 1 same, 1 changed, 1 dropped, 1 failed\n/);
+    expect(out).toContain("1 failed, such as m-Bad\nCounted:4:");
+    expect(out).toContain('m-Old  changed\n  ~ event: "Old" → "New"');
+    const desk = ["destinations", "create", "--type", "console", "--name", "Counting"];
+    await at.sluice([...desk, "--filters", '[{"events":["Bad"],"action":{"kind":"drop"}}]']);
+    const counted = await json("transformations", "dry-run", "Counted", "--destination", "Counting");
+    expect(counted).toMatchObject({ messages: 3, failed: 0 });
+  });
+});

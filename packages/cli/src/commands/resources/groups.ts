@@ -6,6 +6,7 @@ import { discardCommand, retryCommand } from "../messages/deliveries.js";
 import { getCommand, listCommand } from "../messages/messages.js";
 import { waitCommand } from "../messages/wait.js";
 import { showCommand } from "../operations/show-operation.js";
+import { dryRunCommand, testCommand } from "../transformations/try-code.js";
 import { enableCommand } from "./enable-destination.js";
 import { EXTRAS } from "./extras.js";
 
@@ -75,6 +76,7 @@ const GROUPS = {
       ],
       ["Attach it", 'sluice destinations update Warehouse --transformation "Hash e-mail"'],
     ],
+    others: [testCommand, dryRunCommand],
   },
   audiences: {
     summary: "manage, preview and explain audiences",
