@@ -171,6 +171,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       ...defined({ limits: options.httpLimits }),
       ...routesByAddress(options, {
         ...{ ...shared, ...processing, ...counting, store, tokens, sources, events, incidents, limits },
+        trials: keep(new Trials(), (it) => it.close()),
         backups: startBackups({
           ...{ ...shared, ...processing, store, version: VERSION, dataDirectory: options.dataDirectory },
           isKeyInEnvironment: (options.secretKey ?? "") !== "",
@@ -460,18 +461,7 @@ async function startProcessing(parts: ProcessingParts) {
     }),
     (it) => it.close(),
   );
-  const trials = keep(new Trials(), (it) => it.close());
-  return {
-    ...sending,
-    trials,
-    catalog,
-    suppressions,
-    transformations,
-    delivery,
-    audiences,
-    deletions,
-    operations,
-  };
+  return { ...sending, catalog, suppressions, transformations, delivery, audiences, deletions, operations };
 }
 
 type CatalogSending = Required<
@@ -547,6 +537,7 @@ type RouteParts = Shared &
     readonly incidents: Incidents;
     readonly backups: Backups;
     readonly limits: LimitsView;
+    readonly trials: Trials;
   };
 
 /** Everything on one address; or only what clients use on the public address, and everything on the operators' address. */

@@ -11,6 +11,7 @@ import {
   versionId,
 } from "../documents/documents.js";
 import { type RunOne, runInBatches } from "./run-in-batches.js";
+import { sandboxesOfPackage } from "./sandboxes-of-package.js";
 import { secretMask } from "./secret-mask.js";
 import { transformInput } from "./transform-input.js";
 import { type Transformed, withResult } from "./transformed.js";
@@ -94,11 +95,6 @@ export async function openTransformations(parts: TransformationsParts): Promise<
       await (await running?.catch(() => undefined))?.sandboxes.close();
     },
   };
-}
-
-async function sandboxesOfPackage(): Promise<Sandboxes> {
-  const { openSandboxes } = await import("@sluice/transformations");
-  return openSandboxes();
 }
 
 interface Loaded {

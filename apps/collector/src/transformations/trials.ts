@@ -1,6 +1,7 @@
 import { semaphore } from "@sluice/resilience";
 import type { CodeCheck, Sandboxes, TransformLanguage } from "@sluice/transformations";
 import { CollectorError } from "../errors.js";
+import { sandboxesOfPackage } from "./sandboxes-of-package.js";
 
 /** Trials that may wait for the one that runs. */
 const MOST_WAITING = 8;
@@ -48,10 +49,4 @@ export class Trials {
     });
     return this.#sandboxes;
   }
-}
-
-/** Loaded at the first trial, so that the start does not pay for it. */
-async function sandboxesOfPackage(): Promise<Sandboxes> {
-  const { openSandboxes } = await import("@sluice/transformations");
-  return openSandboxes();
 }
