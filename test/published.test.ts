@@ -25,6 +25,7 @@ const PUBLISHED = [
   "packages/destination-email",
   "packages/destination-clickhouse",
   "packages/destination-kafka",
+  "packages/destination-nats",
   "packages/destination-postgres",
   "packages/destination-s3",
   "packages/transformations",
@@ -151,6 +152,7 @@ const TARBALLS: Record<string, { files: RegExp; packedBytes: number; unpackedByt
   "packages/destination-email": library(15 * KB, 50 * KB),
   "packages/destination-clickhouse": library(15 * KB, 50 * KB),
   "packages/destination-kafka": library(15 * KB, 50 * KB),
+  "packages/destination-nats": library(15 * KB, 50 * KB),
   "packages/destination-postgres": library(15 * KB, 50 * KB),
   "packages/destination-s3": library(15 * KB, 50 * KB),
   "packages/transformations": {

@@ -15,6 +15,7 @@ const kafka: DefinedDestination = defineDestination<KafkaSettings>({
   type: "kafka",
   name: "Kafka",
   description: "Writes each message to a topic of Apache Kafka, in order per user",
+  icon: "M6.5 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0ZM13 4a1.7 1.7 0 1 1-3.4 0A1.7 1.7 0 0 1 13 4ZM13 12a1.7 1.7 0 1 1-3.4 0 1.7 1.7 0 0 1 3.4 0ZM6.3 7l3.4-2M6.3 9l3.4 2",
   settings: SETTINGS,
   check: checkSettings,
   takesDeletions: "message",

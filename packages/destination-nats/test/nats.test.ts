@@ -1,0 +1,277 @@
+import { readFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
+import { join } from "node:path";
+import { credsAuthenticator } from "@nats-io/transport-node";
+import { startTestCollector, type TestCollector } from "@sluice/collector/testing";
+import type { BatchResult, Connect, DeliversBatches, OutgoingMessage } from "@sluice/destination";
+import { contractOf } from "@sluice/destination/contract";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+// @boundaries-ignore the servers are for tests of all packages
+import { freePorts } from "../../../test/nats/nats-cluster.ts";
+// @boundaries-ignore its keys are those of the cluster's tests
+import { operatorFiles } from "../../event-log/test/jetstream/credentials.ts";
+import nats from "../src/index.js";
+import { type JetStreamServer, jetStreamServer, MISSING, PASSWORD } from "./jetstream-server.js";
+
+const isSkipped = MISSING !== undefined && process.env.CI === undefined;
+if (isSkipped) console.warn(`skipped: ${MISSING}`);
+
+const CA = readFileSync(
+  join(import.meta.dirname, "../../../apps/collector/test/sender/fixtures/ca.pem"),
+  "utf8",
+);
+
+const connectAnywhere: Connect = ({ host, port, signal }) =>
+  new Promise((resolve, reject) => {
+    const socket = connectPlain({ host, port, ...(signal === undefined ? {} : { signal }) });
+    socket.once("connect", () => resolve(socket));
+    socket.once("error", reject);
+  });
+
+describe.skipIf(isSkipped)("on a real server", { timeout: 60_000 }, () => {
+  let server: JetStreamServer;
+  let streams = 0;
+  beforeAll(async () => {
+    server = await jetStreamServer();
+  }, 60_000);
+  afterAll(() => server?.[Symbol.asyncDispose]());
+
+  async function streamOf(config?: object): Promise<string> {
+    const name = `s${++streams}`;
+    await server.createStream(name, name, config);
+    return name;
+  }
+  const settingsFor = (prefix: string, change: object = {}) => ({
+    ...{ servers: server.address, prefix, security: "none" },
+    ...{ signIn: "user", user: "sluice", password: PASSWORD, maxAgeSeconds: 1 },
+    ...change,
+  });
+
+  async function opened(settings: object): Promise<DeliversBatches> {
+    const context = { connect: connectAnywhere, now: () => 0, log() {} };
+    const open = (await nats.definition.open(settings as never, context)) as DeliversBatches;
+    onTestFinished(() => open.close?.());
+    return open;
+  }
+
+  const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
+  const message = (id: string, payload: object = {}): OutgoingMessage => ({
+    id,
+    sourceId: "src_1",
+    timestamp: "2026-01-02T03:04:05.678Z",
+    position: 7,
+    receivedAtMs: 1_767_323_046_000,
+    payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
+  });
+  const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]): Promise<BatchResult> =>
+    open.deliverBatch({ id: "0", messages }, attempt());
+  const idsIn = async (stream: string): Promise<readonly unknown[]> =>
+    (await server.read(stream)).map(({ payload }) => payload.messageId);
+
+  describe("the contract", () => {
+    let stream: string;
+    const checks = contractOf({
+      destination: nats,
+      settings: async () => {
+        stream = await streamOf();
+        return settingsFor(stream);
+      },
+      unreachable: async () => settingsFor("x", { servers: `127.0.0.1:${(await freePorts(1))[0]}` }),
+      arrived: async () => (await idsIn(stream)).map(String),
+    });
+    it.each(checks)("$name", ({ run }) => run());
+  });
+
+  it("stores messages in order, by source and type, with what they are in headers", async () => {
+    const stream = await streamOf();
+    const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
+    const open = await opened(settingsFor(stream));
+    await deliver(
+      open,
+      { ...message("m1", { properties: { text: "ä😀" } }), trace },
+      { ...message("m1"), sourceId: "src_2" },
+      message("m2", { type: "delete", event: undefined }),
+    );
+    expect(await server.read(stream)).toEqual([
+      {
+        subject: `${stream}.src_1.track`,
+        payload: expect.objectContaining({ messageId: "m1", properties: { text: "ä😀" } }),
+        headers: {
+          "Nats-Msg-Id": "src_1/m1",
+          "message-id": "m1",
+          "source-id": "src_1",
+          type: "track",
+          ...trace,
+        },
+      },
+      expect.objectContaining({ subject: `${stream}.src_2.track` }),
+      expect.objectContaining({ subject: `${stream}.src_1.delete` }),
+    ]);
+    const many = Array.from({ length: 1_200 }, (_, index) => message(`n${index}`));
+    expect(await deliver(open, ...many)).toMatchObject({ kind: "delivered", others: [] });
+    expect((await idsIn(stream)).slice(3)).toEqual(many.map(({ id }) => id));
+  });
+
+  it("lets only the message fail that is too large for the stream or the server", async () => {
+    const stream = await streamOf({ max_msg_size: 3_000 });
+    const big = (id: string, bytes: number) => message(id, { properties: { text: "x".repeat(bytes) } });
+    const result = await deliver(
+      await opened(settingsFor(stream)),
+      ...[message("m0"), big("m1", 4_000), big("m2", 2_000_000), message("m3")],
+    );
+    const failed = { kind: "failed", reason: "too_large" };
+    expect(result).toMatchObject({
+      kind: "delivered",
+      others: [
+        { index: 1, result: failed },
+        { index: 2, result: failed },
+      ],
+    });
+    expect(await idsIn(stream)).toEqual(["m0", "m3"]);
+  });
+
+  it.each<[string, () => object, string, RegExp]>([
+    ["no stream", () => ({ prefix: "nowhere" }), "NoResponders", /No stream takes the subject nowhere\.>/],
+    ["a wrong password", () => ({ password: "wrong password" }), "AuthorizationError", /refused the sign-in/],
+    ["no permission", () => ({ user: "weak" }), "PermissionViolationError", /Allow it to publish to s\d+\.>/],
+    [
+      "an unknown certificate",
+      () => ({ security: "tls" }),
+      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      /Set its certificate authority/,
+    ],
+  ])("says what to do: %s", async (_name, change, reason, expected) => {
+    const result = await deliver(await opened(settingsFor(await streamOf(), change())), message("m1"));
+    expect(result).toMatchObject({ kind: "retry", reason, detail: expect.stringMatching(expected) });
+    expect(JSON.stringify(result)).not.toContain("wrong password");
+  });
+
+  it("tries again while the stream is full or missing, and goes on when that is repaired", async () => {
+    const stream = await streamOf({ max_msgs: 1, discard: "new" });
+    const open = await opened(settingsFor(stream));
+    await deliver(open, message("m1"));
+    expect(await deliver(open, message("m2"))).toMatchObject({ kind: "retry", detail: /stream is full/ });
+    await server.deleteStream(stream);
+    expect(await deliver(open, message("m2"))).toMatchObject({ kind: "retry", reason: "NoResponders" });
+    await server.createStream(stream, stream);
+    expect(await deliver(open, message("m2"))).toMatchObject({ kind: "delivered" });
+    expect(await idsIn(stream)).toEqual(["m2"]);
+  });
+
+  it("ends with its signal while the server does not answer, and adds nothing twice", async () => {
+    const stream = await streamOf();
+    const open = await opened(settingsFor(stream));
+    await deliver(open, message("m0"));
+    server.signal("SIGSTOP");
+    const controller = new AbortController();
+    const cut = open.deliverBatch({ id: "0", messages: [message("m1")] }, attempt(controller.signal));
+    controller.abort();
+    expect(await cut).toMatchObject({ kind: "retry" });
+    server.signal("SIGCONT");
+    expect(await deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
+    expect(await idsIn(stream)).toEqual(["m0", "m1"]);
+  });
+
+  it.each(["token", "creds"])("signs in with %s", async (signIn) => {
+    const { configuration, creds } = operatorFiles();
+    const access =
+      signIn === "token"
+        ? { lines: 'authorization { token: "correct horse" }', options: { token: PASSWORD } }
+        : {
+            lines: configuration,
+            options: { authenticator: credsAuthenticator(new TextEncoder().encode(creds)) },
+          };
+    await using other = await jetStreamServer(access);
+    await other.createStream("events", "sluice");
+    const secret = signIn === "token" ? { token: PASSWORD } : { creds };
+    const settings = { servers: other.address, prefix: "sluice", security: "tls", ca: CA, signIn, ...secret };
+    expect(await deliver(await opened(settings), message("m1"))).toMatchObject({ kind: "delivered" });
+    expect(await other.read("events")).toHaveLength(1);
+  });
+
+  async function collectorWith(
+    settings: object,
+    allowTargets: readonly string[] = ["127.0.0.0/8"],
+  ): Promise<{ collector: TestCollector; id: string }> {
+    const collector = await startTestCollector({ destinations: [nats], allowTargets });
+    onTestFinished(() => collector.close());
+    const body = { type: "nats", sourceIds: [collector.sourceId], settings };
+    const { id } = (await collector.api("POST", "/destinations", body)) as { id: string };
+    return { collector, id };
+  }
+
+  it("connects encrypted, and only where the collector allows it", async () => {
+    const stream = await streamOf();
+    const settings = settingsFor(stream, { security: "tls", ca: CA });
+    const allowed = await collectorWith(settings);
+    const sent = await allowed.collector.api("POST", `/destinations/${allowed.id}/test`, {});
+    expect(sent).toMatchObject({ state: "delivered" });
+    expect(await idsIn(stream)).toHaveLength(1);
+    const refused = await collectorWith(settings, []);
+    const said = await refused.collector.api("POST", `/destinations/${refused.id}/test`, {});
+    expect(JSON.stringify(said)).toContain("Add it to allowTargets");
+    expect(await idsIn(stream)).toHaveLength(1);
+  });
+
+  it("loses nothing and doubles nothing while the server is killed again and again", async () => {
+    const stream = await streamOf();
+    const { collector } = await collectorWith(settingsFor(stream));
+    let sent = 0;
+    const burst = async (): Promise<void> => {
+      const messages = Array.from({ length: 100 }, () => {
+        const id = `m${sent++}`;
+        return { type: "track", event: "Ordered", userId: `u${sent % 7}`, messageId: id };
+      });
+      await collector.send(...messages);
+      await collector.advance(1_000);
+    };
+    for (let kills = 0; kills < 3; kills++) {
+      for (let bursts = 0; bursts < 5; bursts++) await burst();
+      const killed = server.kill();
+      await burst();
+      await killed;
+      await burst();
+      await server.start();
+    }
+    await expect
+      .poll(
+        async () => {
+          await collector.advance(10_000);
+          return new Set(await idsIn(stream)).size;
+        },
+        { timeout: 40_000, interval: 300 },
+      )
+      .toBe(sent);
+    expect(await idsIn(stream)).toHaveLength(sent);
+  });
+});
+
+it.each<[object, string]>([
+  [{ servers: "http://a" }, "settings.servers"],
+  [{ prefix: "a.>" }, "settings.prefix"],
+  [{ security: "none", ca: CA }, "settings.ca"],
+  [{ signIn: "none" }, "settings.token"],
+  [{ signIn: "user" }, "settings.password"],
+  [{ token: null }, "settings.token"],
+])("refuses %j", async (change, path) => {
+  const collector = await startTestCollector({ destinations: [nats] });
+  onTestFinished(() => collector.close());
+  const settings = {
+    servers: "nats://a.example, b.example:4222",
+    signIn: "token",
+    token: "hunter2",
+    ...change,
+  };
+  const body = { type: "nats", sourceIds: [collector.sourceId], settings };
+  await expect(collector.api("POST", "/destinations", body)).rejects.toThrow(`"path":"${path}"`);
+});
+
+it("has every setting in its README, with its default", () => {
+  const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+  const rows = [...readme.matchAll(/^\| (`[^|]+) \|(.*?)\|/gm)].flatMap(([, names = "", defaults = ""]) => {
+    const values = defaults.split(",").map((value) => value.replaceAll("`", "").trim());
+    return [...names.matchAll(/`(\w+)`/g)].map(([, name], index) => [name, values[index] ?? ""]);
+  });
+  const { properties } = nats.definition.settings;
+  expect(rows).toEqual(Object.entries(properties).map(([name, one]) => [name, String(one.default ?? "")]));
+});
