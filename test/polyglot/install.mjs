@@ -30,6 +30,12 @@ async function go() {
   await $("go", "build", "-ldflags=-s -w", "-o", "bin/", "./...");
 }
 
+/** OpenTelemetry's collector is a program that one puts together from its modules. They need a newer Go than the clients. */
+async function otel() {
+  const $ = inFolder("otel", { CGO_ENABLED: "0", GOFLAGS: "-mod=readonly" });
+  await $("go", "build", "-ldflags=-s -w", "-o", "bin/otelcol", ".");
+}
+
 async function java() {
   const $ = inFolder("java");
   await $("mvn", "--quiet", "--batch-mode", "dependency:copy-dependencies", "-DoutputDirectory=target/lib");
@@ -51,6 +57,12 @@ async function rust() {
 const LANGUAGES = [
   { name: "Python", build: python, folder: "python/.venv", install: "apt-get install python3-venv" },
   { name: "Go", build: go, folder: "go/bin", install: "apt-get install golang, or from https://go.dev" },
+  {
+    name: "OpenTelemetry",
+    build: otel,
+    folder: "otel/bin",
+    install: "Go 1.26 or newer, from https://go.dev",
+  },
   { name: "Java", build: java, folder: "java/target", install: "apt-get install openjdk-17-jdk maven" },
   {
     name: "Rust",
