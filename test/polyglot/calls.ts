@@ -51,7 +51,8 @@ export function differencesOf(client: Client, user: string, arrived: readonly Re
   });
 }
 
-function differences(path: string, expected: unknown, actual: unknown): string[] {
+/** The paths at which two values differ. */
+export function differences(path: string, expected: unknown, actual: unknown): string[] {
   if (!isObject(expected) || !isObject(actual)) return isSame(expected, actual) ? [] : [path];
   const names = new Set([...Object.keys(expected), ...Object.keys(actual)]);
   return [...names].flatMap((name) => differences(`${path}.${name}`, expected[name], actual[name]));

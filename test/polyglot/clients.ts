@@ -53,7 +53,7 @@ const go = (vendor: Client["vendor"], name: string, helps: Client["helps"] = {})
   command: [`go/bin/${vendor.toLowerCase()}`],
   calls: 7,
   changes: {},
-  helps: { closedInTrouble: "Callback.Success", ...helps },
+  helps: { closedInTrouble: "Callback.Success", status429: "RetryAfter", ...helps },
 });
 
 const java = (
@@ -103,7 +103,7 @@ export const CLIENTS: readonly Client[] = [
   }),
   go("Segment", "github.com/segmentio/analytics-go/v3"),
   go("RudderStack", "github.com/rudderlabs/analytics-go/v4", { calls: "AnonymousId" }),
-  go("PostHog", "github.com/posthog/posthog-go"),
+  go("PostHog", "github.com/posthog/posthog-go", { batches: "Uuid" }),
   java("Segment", "com.segment.analytics.java", "analytics"),
   java("RudderStack", "com.rudderstack.sdk.java.analytics", "analytics", {
     helps: { afterTooLarge: "Thread.interrupted()" },
@@ -113,5 +113,9 @@ export const CLIENTS: readonly Client[] = [
     helps: { large: "maxBatchSize(15)" },
   }),
   rust("RudderStack", "rudderanalytics", { outage: "load_with_retry_config" }),
-  rust("PostHog", "posthog-rs", { large: "max_batch_size", restart: "max_capture_attempts" }),
+  rust("PostHog", "posthog-rs", {
+    large: "max_batch_size",
+    restart: "max_capture_attempts",
+    closedInTrouble: "flush()",
+  }),
 ];

@@ -1,17 +1,24 @@
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
+import { parseExact } from "./exact-json.ts";
+
+/** A message as a client sent it. */
+export type Sent = Readonly<Record<string, unknown>>;
 
 /** What a client sent, and what it got. */
 export interface Exchange {
   readonly path: string;
+  /** When the whole request was there, and when its response was. */
   readonly atMs: number;
+  readonly answeredAtMs: number;
   readonly isGzip: boolean;
-  readonly messages: number;
-  /** Whether each message came with an id. */
-  readonly hasIds: boolean;
+  readonly sent: readonly Sent[];
+  /** When the client sent it, as it says itself. */
+  readonly sentAt: string | undefined;
   /** 0: the connection was cut, because no collector listens. */
   readonly status: number;
+  /** Messages that the collector did not have yet. A client that waited for the response in vain sends them again. */
   readonly accepted: number;
   readonly rejected: readonly string[];
 }
@@ -39,18 +46,23 @@ export async function startFront(collectorUrl: string, trouble?: Trouble): Promi
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
+    const atMs = Date.now();
     const isGzip = request.headers["content-encoding"] === "gzip";
-    const sent = JSON.parse((isGzip ? gunzipSync(body) : body).toString() || "{}");
-    const messages: readonly { messageId?: string; uuid?: string }[] = sent.batch ?? [sent];
-    const note = (status: number, answer: { accepted?: number; rejected?: { code: string }[] } = {}) =>
+    const whole = parseExact((isGzip ? gunzipSync(body) : body).toString() || "{}") as Sent;
+    const sent = (whole.batch as Sent[] | undefined) ?? [whole];
+    const note = (
+      status: number,
+      answer: { accepted?: number; duplicates?: number; rejected?: { code: string }[] } = {},
+    ) =>
       exchanges.push({
         path: request.url ?? "",
-        atMs: performance.now(),
+        atMs,
+        answeredAtMs: Date.now(),
         isGzip,
-        messages: messages.length,
-        hasIds: messages.every(({ messageId, uuid }) => Boolean(messageId ?? uuid)),
+        sent,
+        sentAt: (whole.sentAt ?? whole.sent_at ?? sent[0]?.sentAt) as string | undefined,
         status,
-        accepted: status === 200 ? (answer.accepted ?? 1) : 0,
+        accepted: status === 200 ? (answer.accepted ?? 1) - (answer.duplicates ?? 0) : 0,
         rejected: (answer.rejected ?? []).map(({ code }) => code),
       });
     if (trouble !== undefined && troubles-- > 0) {

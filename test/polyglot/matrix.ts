@@ -32,7 +32,7 @@ const FAILS = `
 
 - **401**, **400** and **413**: whether the client gives up, as it should.
 - **429** and **503**: what it does if the response says \`Retry-After: 2\`.
-- **Restart**: whether a message arrives that was sent while the collector was down.
+- **Restart**: whether a message arrives that was sent ten seconds before the collector was back.
 - **Close**: whether a message arrives if the client is closed after the first attempt got a 503.
 `;
 
@@ -123,11 +123,13 @@ function faultsOf([client, found]: Row): string[] {
     ...(found.doOthersArrive ? [] : ["loses the next messages after one above 32 KB"]),
     ...(found.doesCloseSend ? [] : ["drops what is queued when it is closed"]),
     ...(retried.length > 0 ? [`retries a ${retried.join(", a ")}`] : []),
+    ...(found.on400 === "drops silently" ? ["does not report what it drops"] : []),
     ...(found.on429 === "drops" ? ["drops at a 429"] : []),
     ...(found.on503 === "retries at its own pace" ? ["ignores `Retry-After`"] : []),
     ...(found.afterRestart === "loses" ? ["gives up before the collector is back"] : []),
     ...(found.closedInTrouble === "loses" ? ["drops what is not sent yet when it is closed"] : []),
     ...(found.sendsIds ? [] : ["sends no `messageId`, so a retry can be stored twice"]),
+    ...(found.keepsSentAt ? ["keeps the `sentAt` of its first attempt, so retries shift the time"] : []),
     ...(found.makesUpIds ? ["adds a new `anonymousId` to each message that has a user"] : []),
   ];
 }

@@ -1,6 +1,10 @@
+import { pause } from "../chaos/until.ts";
 import type { Client } from "./clients.ts";
 import { type Findings, restartsOf, tryClient } from "./trials.ts";
 import { openWorld } from "./world.ts";
+
+/** How long the collector is away after the last client found it so: it shows how patient they are. */
+const AWAY_MS = 10_000;
 
 /** Puts all clients through all trials, side by side, because they mostly wait. */
 export async function runTrials(clients: readonly Client[]): Promise<Map<Client, Findings>> {
@@ -15,6 +19,7 @@ export async function runTrials(clients: readonly Client[]): Promise<Map<Client,
       refusals.push(whenRefused);
       if (refusals.length === restarts)
         Promise.all(refusals)
+          .then(() => pause(AWAY_MS))
           .then(() => sleeper.start())
           .then(isBack.resolve, isBack.reject);
       return isBack.promise;

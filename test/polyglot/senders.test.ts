@@ -22,6 +22,7 @@ describe.skipIf(clients.length === 0)("other vendors' clients", () => {
       const found = findings.get(client);
       const user = userOf(client, "calls");
       expect(differencesOf(client, user, found?.calls ?? [])).toEqual(Object.keys(client.changes));
+      expect(found?.changedOnTheWay).toEqual([]);
       expect(found?.doesCloseSend).toBe(true);
       expect(found?.helped).toEqual(Object.keys(client.helps ?? {}));
     },

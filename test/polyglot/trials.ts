@@ -2,6 +2,7 @@ import { until } from "../chaos/until.ts";
 import { differencesOf } from "./calls.ts";
 import type { Client } from "./clients.ts";
 import { type Front, startFront, type Trouble } from "./front.ts";
+import { changesOnTheWay } from "./passed-on.ts";
 import { type Sender, startSender } from "./sender.ts";
 import type { Received, World } from "./world.ts";
 
@@ -72,8 +73,12 @@ export const restartsOf = (clients: readonly Client[]): number =>
 /** What one client did in all trials. */
 export interface Findings {
   readonly calls: readonly Received[];
+  /** What the collector took and passed on with a change, in all trials. */
+  readonly changedOnTheWay: readonly string[];
   /** Whether its messages have ids of their own. */
   readonly sendsIds: boolean;
+  /** Whether a retry says that it was sent when the first attempt was. */
+  readonly keepsSentAt: boolean;
   /** Whether it invents an anonymous id for each message of a known user. */
   readonly makesUpIds: boolean;
   readonly isGzipDefault: boolean;
@@ -108,7 +113,7 @@ const acceptedBy = ({ exchanges }: Front): number =>
 
 /** How many messages a client without a way to report it drops: it got a refusal, or no answer. */
 const refusedBy = ({ exchanges }: Front): number =>
-  exchanges.reduce((sum, { status, messages }) => sum + (status !== 200 && status < 500 ? messages : 0), 0);
+  exchanges.reduce((sum, { status, sent }) => sum + (status !== 200 && status < 500 ? sent.length : 0), 0);
 
 function isDecided(trial: Trial, { front, failures }: Run, { calls, isSilent = false }: Client): boolean {
   const refused = front.exchanges.filter(({ status, rejected }) => rejected.length > 0 || status >= 400);
@@ -145,12 +150,17 @@ export async function tryClient(
       }),
     );
     await sender.end();
-    const arrived = (name: string) => arrivedCalls(client, name, world, runs[name] as Run);
-    const calls = await arrived("calls");
-    const helpedCalls = runs["calls.helped"] === undefined ? [] : await arrived("calls.helped");
+    const arrived = new Map<string, readonly Received[]>();
+    for (const [name, run] of Object.entries(runs))
+      arrived.set(name, await arrivedIn(client, name, name.startsWith("restart") ? sleeper : world, run));
     return {
-      ...findingsOf(runs as Record<TrialName, Run>, calls),
-      helped: helpedOf(client, runs, helpedCalls),
+      ...findingsOf(runs as Record<TrialName, Run>, arrived.get("calls") ?? []),
+      changedOnTheWay: Object.entries(runs).flatMap(([name, run]) =>
+        changesOnTheWay(client, run.front.exchanges, arrived.get(name) ?? []).map(
+          (change) => `${name}: ${change}`,
+        ),
+      ),
+      helped: helpedOf(client, runs, arrived.get("calls.helped") ?? []),
     };
   } finally {
     for (const { front } of Object.values(runs)) front.close();
@@ -178,14 +188,18 @@ async function startTrial(
 /** The user of a trial's messages. */
 export const userOf = ({ id }: Client, name: string): string => `${id}.${name}`;
 
-async function arrivedCalls(
+async function arrivedIn(
   client: Client,
   name: string,
   world: World,
   { front }: Run,
 ): Promise<readonly Received[]> {
   const received = () => world.received(userOf(client, name));
-  await until(`${client.id}'s calls arrive`, () => received().length >= acceptedBy(front), WAIT_MS);
+  await until(
+    `${client.id}'s messages of ${name} arrive`,
+    () => received().length >= acceptedBy(front),
+    WAIT_MS,
+  );
   return received();
 }
 
@@ -197,6 +211,8 @@ function helpedOf(
 ): TrialName[] {
   return (Object.keys(client.helps ?? {}) as TrialName[]).filter((name) => {
     const run = runs[`${name}.helped`] as Run;
+    if (name === "status429" && waitOf(run.front) < RETRY_AFTER_S * 1_000) return false;
+    if (name === "batches" && !sendsIds(run)) return false;
     if (name !== "calls") return acceptedBy(run.front) >= TRIALS[name].count;
     const user = userOf(client, "calls.helped");
     const areGivenIds = calls.every(({ anonymousId = user }) => anonymousId === user);
@@ -207,7 +223,7 @@ function helpedOf(
 function findingsOf(
   runs: Readonly<Record<TrialName, Run>>,
   calls: readonly Received[],
-): Omit<Findings, "helped"> {
+): Omit<Findings, "helped" | "changedOnTheWay"> {
   const isComplete = (name: "batches" | "large" | "afterTooLarge" | "closedInTrouble" | "restart") =>
     acceptedBy(runs[name].front) >= TRIALS[name].count;
   const arrives = (isSo: boolean) => (isSo ? "delivers" : "loses");
@@ -219,11 +235,14 @@ function findingsOf(
   };
   return {
     calls,
-    sendsIds: runs.calls.front.exchanges.every(({ hasIds }) => hasIds),
+    sendsIds: sendsIds(runs.calls),
+    keepsSentAt: runs.status503.front.exchanges.some(
+      ({ sentAt }, index, all) => sentAt !== undefined && sentAt === all[index - 1]?.sentAt,
+    ),
     makesUpIds: calls.some(({ userId, anonymousId }) => userId !== undefined && anonymousId !== undefined),
     isGzipDefault: runs.calls.front.exchanges.some(({ isGzip }) => isGzip),
     isGzipOption: runs.batches.front.exchanges.some(({ isGzip }) => isGzip),
-    largestBatch: Math.max(...runs.batches.front.exchanges.map(({ messages }) => messages)),
+    largestBatch: Math.max(...runs.batches.front.exchanges.map(({ sent }) => sent.length)),
     doesCloseSend: isComplete("batches"),
     doLargeArrive: isComplete("large"),
     tooLarge: fateOfTooLarge(runs.tooLarge),
@@ -237,6 +256,9 @@ function findingsOf(
     closedInTrouble: arrives(isComplete("closedInTrouble")),
   };
 }
+
+const sendsIds = ({ front }: Run): boolean =>
+  front.exchanges.flatMap(({ sent }) => sent).every(({ messageId, uuid }) => Boolean(messageId ?? uuid));
 
 function waitOf({ exchanges: [first, second] }: Front): number {
   return first === undefined || second === undefined ? 0 : second.atMs - first.atMs;

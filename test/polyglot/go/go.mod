@@ -3,6 +3,7 @@ module sluice-clients
 go 1.25
 
 require (
+	github.com/google/uuid v1.3.0
 	github.com/posthog/posthog-go v1.5.2
 	github.com/rudderlabs/analytics-go/v4 v4.2.1
 	github.com/segmentio/analytics-go/v3 v3.3.0
@@ -11,7 +12,6 @@ require (
 )
 
 require (
-	github.com/google/uuid v1.3.0 // indirect
 	github.com/kr/text v0.2.0 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/segmentio/backo-go v1.0.1 // indirect

@@ -24,8 +24,14 @@ PROPERTIES = {
 }
 
 
+LINES = threading.Lock()
+
+
 def say(*words):
-    print(" ".join(str(word).replace("\n", " ") for word in words), flush=True)
+    """Clients report from threads of their own. `print` writes the end of a line separately, so lines could mix."""
+    line = " ".join(str(word).replace("\n", " ") for word in words)
+    with LINES:
+        print(line, flush=True)
 
 
 def run(create, send_calls, send_track, close):

@@ -1,12 +1,24 @@
 package main
 
 import (
+	"github.com/google/uuid"
 	"github.com/posthog/posthog-go"
 
 	"sluice-clients/program"
 )
 
-type client struct{ posthog.Client }
+type client struct {
+	posthog.Client
+	isHelped bool
+}
+
+// Without one, the library sends none.
+func (c client) uuid() string {
+	if c.isHelped {
+		return uuid.NewString()
+	}
+	return ""
+}
 
 type callback func(error)
 
@@ -24,15 +36,15 @@ func (c client) SendCalls(user string) {
 }
 
 func (c client) SendTrack(user string, properties map[string]any) error {
-	return c.Enqueue(posthog.Capture{DistinctId: user, Event: "Numbered", Properties: properties})
+	return c.Enqueue(posthog.Capture{Uuid: c.uuid(), DistinctId: user, Event: "Numbered", Properties: properties})
 }
 
 func main() {
 	program.Run(func(o program.Options) program.Client {
-		c, err := posthog.NewWithConfig(o.Key, posthog.Config{Endpoint: o.URL, Callback: callback(o.Ended)})
+		c, err := posthog.NewWithConfig(o.Key, posthog.Config{Endpoint: o.URL, Callback: callback(o.Ended), RetryAfter: o.RetryAfter()})
 		if err != nil {
 			panic(err)
 		}
-		return client{c}
+		return client{c, o.IsHelped}
 	})
 }

@@ -47,6 +47,14 @@ type Options struct {
 	Ended    func(error)
 }
 
+// RetryAfter of a helped client: longer than the collector says, and as long each time.
+func (o Options) RetryAfter() func(int) time.Duration {
+	if !o.IsHelped {
+		return nil
+	}
+	return func(int) time.Duration { return 3 * time.Second }
+}
+
 func say(words ...string) {
 	fmt.Println(strings.ReplaceAll(strings.Join(words, " "), "\n", " "))
 }

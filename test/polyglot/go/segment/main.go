@@ -29,7 +29,7 @@ func (c client) SendTrack(user string, properties map[string]any) error {
 
 func main() {
 	program.Run(func(o program.Options) program.Client {
-		c, err := analytics.NewWithConfig(o.Key, analytics.Config{Endpoint: o.URL, Callback: callback(o.Ended)})
+		c, err := analytics.NewWithConfig(o.Key, analytics.Config{Endpoint: o.URL, Callback: callback(o.Ended), RetryAfter: o.RetryAfter()})
 		if err != nil {
 			panic(err)
 		}

@@ -6,7 +6,10 @@ use posthog_rs::{client, CaptureCompression, ClientOptionsBuilder, Event, PostHo
 use program::{at, properties, report, Client};
 use serde_json::{json, Value};
 
-struct PostHog(posthog_rs::Client);
+struct PostHog {
+    client: posthog_rs::Client,
+    is_helped: bool,
+}
 
 fn event(name: &str, user: &str, properties: Value) -> Event {
     let mut event = Event::new(name, user);
@@ -19,26 +22,29 @@ fn event(name: &str, user: &str, properties: Value) -> Event {
 impl Client for PostHog {
     fn send_calls(&self, user: &str) -> Result<(), String> {
         let traits = json!({"name": "Zoë 🎈 שלום", "email": "ada@example.com"});
-        self.0.capture(event("$identify", user, json!({ "$set": traits })));
+        self.client.capture(event("$identify", user, json!({ "$set": traits })));
         let mut order = event("Order Completed ✓", user, properties());
         order.set_timestamp(at()).unwrap();
-        self.0.capture(order);
-        self.0.capture(event("$pageview", user, json!({"$pathname": "/"})));
-        self.0.capture(event("$screen", user, json!({"$screen_name": "Start", "first": true})));
-        self.0.group_identify("company", user, json!({"seats": 12})).map_err(|error| error.to_string())?;
-        self.0.alias(user, "anon-1");
+        self.client.capture(order);
+        self.client.capture(event("$pageview", user, json!({"$pathname": "/"})));
+        self.client.capture(event("$screen", user, json!({"$screen_name": "Start", "first": true})));
+        self.client.group_identify("company", user, json!({"seats": 12})).map_err(|error| error.to_string())?;
+        self.client.alias(user, "anon-1");
         Ok(())
     }
 
     fn send_many(&self, user: &str, count: u64, size: usize) -> Result<(), String> {
         for n in 0..count {
-            self.0.capture(event("Numbered", user, json!({"n": n, "fill": "x".repeat(size)})));
+            self.client.capture(event("Numbered", user, json!({"n": n, "fill": "x".repeat(size)})));
         }
         Ok(())
     }
 
     fn close(self) {
-        self.0.shutdown();
+        if self.is_helped {
+            self.client.flush();
+        }
+        self.client.shutdown();
     }
 }
 
@@ -57,7 +63,7 @@ fn open(name: &str, url: &str, key: &str, option: &str) -> PostHog {
             report(&name, &format!("{:?}", failure.error()));
         }
     });
-    PostHog(client(options.build().unwrap()))
+    PostHog { client: client(options.build().unwrap()), is_helped: option == "helped" }
 }
 
 fn main() {
