@@ -25,12 +25,13 @@ export interface Case {
 
 const base64 = (text: string): string => `whsec_${Buffer.from(text).toString("base64")}`;
 
-/** By the name of a destination: the secrets that it signs with. */
-const SECRETS: Readonly<Record<string, readonly string[]>> = {
-  text: ["a secret of your own"],
-  unicode: ["Geheimnis ☂ 🎈"],
-  base64: [base64("0123456789abcdef01234567")],
-  rotated: [base64("the newer secret, of 32 bytes ..."), base64("the older secret, of 32 bytes ...")],
+/** By the name of a destination: the secrets that it signs with, and whether it sends arrays of messages. */
+const DESTINATIONS: Readonly<Record<string, readonly [secrets: readonly string[], isBatch?: "batch"]>> = {
+  text: [["a secret of your own"]],
+  unicode: [["Geheimnis ☂ 🎈"]],
+  base64: [[base64("0123456789abcdef01234567")]],
+  rotated: [[base64("the newer secret, of 32 bytes ..."), base64("the older secret, of 32 bytes ...")]],
+  arrays: [["a secret of your own"], "batch"],
 };
 
 /** A body grows when the collector writes numbers out, so 32 KB of message and as much of context make some hundred KB. */
@@ -46,12 +47,12 @@ const LARGE_BYTES = 200_000;
 /** What a built collector sends to a receiver, once for each destination. */
 export async function collectDeliveries(): Promise<ReadonlyMap<string, readonly Delivery[]>> {
   const { env, close } = await runCollector();
-  const deliveries = new Map(Object.keys(SECRETS).map((name) => [name, [] as Delivery[]]));
+  const deliveries = new Map(Object.keys(DESTINATIONS).map((name) => [name, [] as Delivery[]]));
   const receiver = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const name = request.url?.slice(1) ?? "";
-    const [secret = ""] = SECRETS[name] ?? [];
+    const [[secret = ""] = []] = DESTINATIONS[name] ?? [];
     const headers = request.headers as Record<string, string>;
     const body = Buffer.concat(chunks).toString();
     deliveries.get(name)?.push({ secret, isRaw: !secret.startsWith("whsec_"), body, headers });
@@ -65,8 +66,9 @@ export async function collectDeliveries(): Promise<ReadonlyMap<string, readonly 
     if (!response.ok) throw new Error(await response.text());
   };
   try {
-    for (const [name, sharedSecret] of Object.entries(SECRETS)) {
-      const settings = { webhooks: [{ url: `http://127.0.0.1:${port}/${name}` }], sharedSecret };
+    for (const [name, [sharedSecret, isBatch]] of Object.entries(DESTINATIONS)) {
+      const webhooks = [{ url: `http://127.0.0.1:${port}/${name}` }];
+      const settings = { webhooks, sharedSecret, ...(isBatch && { batchMessages: 100, batchAgeMs: 10 }) };
       const destination = {
         type: "webhooks",
         name,
@@ -80,7 +82,9 @@ export async function collectDeliveries(): Promise<ReadonlyMap<string, readonly 
     await post("/v1/batch", basic, `{"batch":[${MESSAGES.slice(0, 2).join()}]}`);
     await post("/v1/batch", basic, BODY);
     await until("all deliveries arrive", () =>
-      [...deliveries.values()].every((received) => received.length === MESSAGES.length),
+      [...deliveries.values()].every(
+        (received) => received.flatMap(({ body }) => JSON.parse(body)).length === MESSAGES.length,
+      ),
     );
     return deliveries;
   } finally {
@@ -94,7 +98,7 @@ export function casesOf(deliveries: ReadonlyMap<string, readonly Delivery[]>): C
   return [...deliveries].flatMap(([destination, received]) =>
     received.flatMap((delivery) => {
       const name = `${destination}: ${delivery.body.slice(0, 60)} (${delivery.body.length})`;
-      const [, older] = SECRETS[destination] ?? [];
+      const [[, older] = []] = DESTINATIONS[destination] ?? [];
       return [
         { name, delivery, isStandard: true, isSigned: true },
         ...(older === undefined
