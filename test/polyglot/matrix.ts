@@ -123,7 +123,7 @@ function faultsOf([client, found]: Row): string[] {
     ...(found.doOthersArrive ? [] : ["loses the next messages after one above 32 KB"]),
     ...(found.doesCloseSend ? [] : ["drops what is queued when it is closed"]),
     ...(retried.length > 0 ? [`retries a ${retried.join(", a ")}`] : []),
-    ...(found.on400 === "drops silently" ? ["does not report what it drops"] : []),
+    ...(found.on400 === "drops silently" ? ["drops what is refused without a report"] : []),
     ...(found.on429 === "drops" ? ["drops at a 429"] : []),
     ...(found.on503 === "retries at its own pace" ? ["ignores `Retry-After`"] : []),
     ...(found.afterRestart === "loses" ? ["gives up before the collector is back"] : []),

@@ -111,6 +111,12 @@ interface Run {
 const acceptedBy = ({ exchanges }: Front): number =>
   exchanges.reduce((sum, { accepted }) => sum + accepted, 0);
 
+/** For a person who wonders what a client waits for. */
+const historyOf = ({ front: { exchanges }, failures }: Run): string =>
+  [...exchanges.map(({ status, atMs }) => `${status} ${new Date(atMs).toISOString()}`), ...failures()].join(
+    ", ",
+  );
+
 /** How many messages a client without a way to report it drops: it got a refusal, or no answer. */
 const refusedBy = ({ exchanges }: Front): number =>
   exchanges.reduce((sum, { status, sent }) => sum + (status !== 200 && status < 500 ? sent.length : 0), 0);
@@ -144,7 +150,11 @@ export async function tryClient(
         if (trial.isRestart)
           await collectorIsBack(until(`${client.id} tries`, () => run.front.exchanges.length > 0, WAIT_MS));
         if (trial.isClosedAtOnce !== true)
-          await until(`${client.id} ends ${name}`, () => isDecided(trial, run, client), WAIT_MS);
+          await until(`${client.id} ends ${name}`, () => isDecided(trial, run, client), WAIT_MS).catch(
+            (error: Error) => {
+              throw new Error(`${error.message}: ${historyOf(run)}`);
+            },
+          );
         sender.command("close", name);
         await until(`${client.id} closes ${name}`, () => sender.isClosed(name), WAIT_MS);
       }),

@@ -6,8 +6,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 
 /** Drives a client by commands on stdin, one a line. What the client reports goes to stdout. */
@@ -59,10 +59,34 @@ class Program {
     client.flush();
   }
 
-  /** Each client is called from a thread of its own, because some interrupt the thread that calls them. */
+  /** Calls one client. Some interrupt the thread that calls them, and this one stays so. */
+  static class Worker extends Thread {
+    final BlockingQueue<Runnable> jobs = new LinkedBlockingQueue<>();
+    boolean isLast;
+
+    public void run() {
+      while (!isLast) next().run();
+    }
+
+    Runnable next() {
+      boolean wasInterrupted = false;
+      try {
+        while (true) {
+          try {
+            return jobs.take();
+          } catch (InterruptedException error) {
+            wasInterrupted = true;
+          }
+        }
+      } finally {
+        if (wasInterrupted) interrupt();
+      }
+    }
+  }
+
   static void run(Factory factory) {
     Map<String, Client> clients = new HashMap<>();
-    Map<String, ExecutorService> threads = new HashMap<>();
+    Map<String, Worker> workers = new HashMap<>();
     Scanner lines = new Scanner(System.in, "UTF-8");
     while (lines.hasNextLine()) {
       String[] words = lines.nextLine().split(" ");
@@ -70,21 +94,25 @@ class Program {
       if (words[0].equals("open")) {
         Consumer<Throwable> report = error -> say("failed", name, error.toString());
         clients.put(name, factory.open(words[2], words[3], words[4].equals("helped"), report));
-        threads.put(name, Executors.newSingleThreadExecutor());
+        workers.put(name, new Worker());
+        workers.get(name).start();
         continue;
       }
       Client client = clients.get(name);
-      threads.get(name).execute(() -> {
+      Worker worker = workers.get(name);
+      worker.jobs.add(() -> {
         switch (words[0]) {
           case "calls" -> client.sendCalls(words[2]);
           case "many" -> sendMany(client, name, words[2], Integer.parseInt(words[3]), Integer.parseInt(words[4]));
           case "close" -> {
+            // By an interrupted thread, a client is closed only in part, and the program does not end.
+            Thread.interrupted();
             client.close();
             say("closed", name);
+            worker.isLast = true;
           }
         }
       });
-      if (words[0].equals("close")) threads.get(name).shutdown();
     }
   }
 }
