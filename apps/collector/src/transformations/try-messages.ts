@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { TransformationResult } from "@sluice/control-api";
 import type { Sandboxes, TransformCode, TransformResult } from "@sluice/transformations";
@@ -6,24 +7,24 @@ import { secretMask } from "./secret-mask.js";
 import { transformInput } from "./transform-input.js";
 import { withResult } from "./transformed.js";
 
-/** The most messages that cross into the sandbox together. */
-const MOST_TOGETHER = 100;
+/** Messages that cross into the sandbox together: few, because each may become many. */
+const TOGETHER = 25;
 
-/** What code does with messages. The values of its secrets are masked in what it returns and logs. */
-export async function tryMessages(
+/** What code does with messages, one after the other. The values of its secrets are masked in what it returns. Ends when the signal aborts. */
+export async function* tryMessages(
   sandboxes: Pick<Sandboxes, "run">,
   code: TransformCode,
   messages: readonly OutgoingMessage[],
   signal: AbortSignal,
-): Promise<TransformationResult[]> {
+): AsyncGenerator<TransformationResult> {
   const mask = secretMask(Object.values(code.secrets));
-  const tried: TransformationResult[] = [];
-  for (let at = 0; at < messages.length && !signal.aborted; at += MOST_TOGETHER) {
-    const batch = messages.slice(at, at + MOST_TOGETHER);
+  for (let at = 0; at < messages.length && !signal.aborted; at += TOGETHER) {
+    const batch = messages.slice(at, at + TOGETHER);
     const results = await sandboxes.run(code, batch.map(transformInput));
-    tried.push(...batch.map((message, index) => resultView(message, results[index], mask)));
+    for (const [index, message] of batch.entries()) yield resultView(message, results[index], mask);
+    // The results may take milliseconds to read, and others use the event loop too.
+    await nextTurn();
   }
-  return tried;
 }
 
 type Fields = TransformationResult["before"];

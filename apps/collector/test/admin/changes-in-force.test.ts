@@ -140,6 +140,30 @@ describe("what is acknowledged after a change was answered obeys it, while other
     }
   });
 
+  test("a transformation's code and its secrets", async () => {
+    const receiver = await startReceiver();
+    const id = await world.webhook(receiver.url, [world.sourceId]);
+    const codeOf = (number: number) =>
+      `export default (message, { secrets }) => ({ ...message, event: "${number} " + secrets.KEY })`;
+    const { body } = await world.api("POST", "/transformations", {
+      name: "Numbered",
+      code: codeOf(0),
+      secrets: { KEY: "s0" },
+    });
+    await world.api("PATCH", `/destinations/${id}`, { transformationId: body.id });
+    await changeAndSend((number) => ({
+      path: `/transformations/${body.id}`,
+      body: { code: codeOf(number), secrets: { KEY: `s${number}` } },
+    }));
+    await receiver.until(CHANGES * MESSAGES);
+    // A later change may have come before the message was sent.
+    const wrong = receiver.received.filter((request) => {
+      const [, version, secret] = /(\d+) s(\d+)/.exec(JSON.parse(request.body).event) ?? [];
+      return version !== secret || !(Number(version) >= changeOf(request));
+    });
+    expect(wrong.map(({ messageId }) => messageId)).toEqual([]);
+  });
+
   test("whether the destination is enabled", async () => {
     const receiver = await startReceiver();
     const id = await world.webhook(receiver.url, [world.sourceId]);

@@ -84,6 +84,17 @@ describe("a test", () => {
     });
   });
 
+  it("is refused when its results are too large to show", async () => {
+    const { api } = await withMessages();
+    await using _ = api;
+    const code =
+      'export default (m) => Array.from({ length: 10 }, () => ({ ...m, more: "x".repeat(30_000) }));';
+    const messages = Array.from({ length: 100 }, () => ({ event: "Same" }));
+    const { status, body } = await api.ask("POST", TEST, { code, messages });
+    expect([status, body.code]).toEqual([413, "payload_too_large"]);
+    expect(body.message).toContain("try it on fewer messages");
+  });
+
   it("says where code cannot run at all", async () => {
     const { api } = await withMessages();
     await using _ = api;

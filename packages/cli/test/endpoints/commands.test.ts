@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => at[Symbol.asyncDispose]());
 
 /** Added by the command: the health of destinations, and names in the place of ids. */
-const ADDED = new Set(["health", "destination", "destinations", "source", "sources"]);
+const ADDED = new Set(["health", "destination", "destinations", "source", "sources", "transformation"]);
 
 /** Whether a schema can have a value at a path. */
 function has(schema: Schema | undefined, [name, ...rest]: readonly string[]): boolean {

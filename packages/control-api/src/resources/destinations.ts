@@ -220,7 +220,10 @@ export const destinationEndpoints = {
     query: ListQuery,
     answer: { status: 200, description: "A page of destinations", schema: listOf(DestinationView) },
     commands: [
-      { name: "destinations list", columns: "name health type URL:settings.webhooks.url sources id" },
+      {
+        name: "destinations list",
+        columns: "name health type URL:settings.webhooks.url sources transformation id",
+      },
     ],
   },
   "GET /destinations/:id": {

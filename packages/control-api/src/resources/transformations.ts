@@ -256,7 +256,7 @@ export const transformationEndpoints = {
     body: TransformationTest,
     bodyBytes: MESSAGES_BODY_BYTES,
     answer: { status: 200, description: "What it does with each message", schema: TransformationTestView },
-    errors: ["not_found"],
+    errors: ["not_found", "payload_too_large", "request_timeout"],
   },
   "POST /transformations/dry-run": {
     name: "transformations.dryRun",
@@ -265,6 +265,6 @@ export const transformationEndpoints = {
     body: TransformationDryRun,
     bodyBytes: CODE_BODY_BYTES,
     answer: { status: 200, description: "The counts", schema: TransformationDryRunView },
-    errors: ["not_found"],
+    errors: ["not_found", "request_timeout"],
   },
 } as const satisfies EndpointTable;

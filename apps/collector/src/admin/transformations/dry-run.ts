@@ -81,7 +81,7 @@ export async function dryRun(
   const examples: TransformationResult[] = [];
   for await (const page of pages) {
     if (signal.aborted) break;
-    for (const one of await tryMessages(sandboxes, code, page, signal)) {
+    for await (const one of tryMessages(sandboxes, code, page, signal)) {
       counts.messages += 1;
       counts[one.result] += 1;
       if (one.result !== "same" && examples.length < MOST_EXAMPLES) examples.push(one);

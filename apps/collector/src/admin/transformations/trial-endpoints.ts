@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TransformationDryRun, TransformationTest } from "@sluice/control-api";
+import type { TransformationDryRun, TransformationResult, TransformationTest } from "@sluice/control-api";
 import { DOCUMENT_KINDS, type Store } from "@sluice/event-log";
 import { formatTime, parseTime } from "@sluice/protocol";
 import type { Sandboxes, TransformCode } from "@sluice/transformations";
@@ -26,6 +26,8 @@ export interface TrialEndpointsOptions {
 }
 
 const DEFAULT_MESSAGES = 1_000;
+/** Characters that the results of a test may have. */
+const MOST_SHOWN = 16 * 1_048_576;
 
 /** The endpoints that run code without saving it. They change nothing, so they are not in the audit log. */
 export function trialEndpoints({ secrets, trials, suppressions }: TrialEndpointsOptions): Endpoint[] {
@@ -58,7 +60,7 @@ export function trialEndpoints({ secrets, trials, suppressions }: TrialEndpoints
       const code = await codeToTry(request.body, store, secrets);
       const messages = await messagesToTry(request.body, { store, isSuppressed, nowMs: clock.now() });
       const answer = await tried(request, context, code, async (sandboxes, signal) => ({
-        results: await tryMessages(sandboxes, code, messages, signal),
+        results: await collect(tryMessages(sandboxes, code, messages, signal)),
       }));
       return { status: 200, body: { results: [], ...answer }, isUnchanged: true };
     }),
@@ -86,6 +88,22 @@ const NOTHING = {
   examples: [],
   tookMs: 0,
 };
+
+/** All results. Throws `payload_too_large` for more than an answer should have. */
+async function collect(results: AsyncIterable<TransformationResult>): Promise<TransformationResult[]> {
+  const all: TransformationResult[] = [];
+  let characters = 0;
+  for await (const one of results) {
+    characters += JSON.stringify(one.after ?? null).length;
+    if (characters > MOST_SHOWN)
+      throw new CollectorError(
+        "payload_too_large",
+        `what the code returned has more than ${MOST_SHOWN / 1_048_576} MB: try it on fewer messages`,
+      );
+    all.push(one);
+  }
+  return all;
+}
 
 /** The code of a request, with the secrets of the transformation that it names. */
 async function codeToTry(
