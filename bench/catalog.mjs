@@ -88,4 +88,11 @@ export const BENCHES = {
     args: ["20000"],
     short: ["2000"],
   },
+  destinations: {
+    title: "Packages of destinations, beside the client alone",
+    script: "collector/destinations.bench.mjs",
+    args: ["8"],
+    short: ["2"],
+    isSource: true,
+  },
 };

@@ -31,6 +31,9 @@ const postgres: DefinedDestination = defineDestination<PostgresSettings>({
 
 export default postgres;
 
+/** Rows that are sent at once. */
+const PART = 2_000;
+
 /** One connection, which lasts until something fails. */
 function opened(settings: PostgresSettings, connect: Parameters<typeof connected>[1]): OpenDestination {
   let open: Client | undefined;
@@ -60,8 +63,27 @@ function opened(settings: PostgresSettings, connect: Parameters<typeof connected
     }
   };
 
+  /** All or none of them. While the server works on a part, the next one is made. */
   const insert = async (client: Client, messages: readonly OutgoingMessage[]): Promise<void> => {
-    await client.query({ name: "sluice-insert", text: insertion(settings), values: [rowsOf(messages)] });
+    const write = (rows: string) =>
+      client.query({ name: "sluice-insert", text: insertion(settings), values: [rows] });
+    if (messages.length <= PART) {
+      await write(rowsOf(messages));
+      return;
+    }
+    let underWay: Promise<unknown> = client.query("begin");
+    try {
+      for (let at = 0; at < messages.length; at += PART) {
+        const rows = rowsOf(messages.slice(at, at + PART));
+        await underWay;
+        underWay = write(rows);
+      }
+      await underWay;
+      await client.query("commit");
+    } catch (error) {
+      await client.query("rollback").catch(() => {});
+      throw error;
+    }
   };
 
   return {

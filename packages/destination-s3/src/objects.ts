@@ -16,12 +16,15 @@ type Format = Pick<S3Settings, "prefix" | "format" | "compression">;
  * that is repeated has the same first message for each of them, so it replaces what it wrote before.
  */
 export async function* objectsOf({ id, messages }: Batch, settings: Format): AsyncGenerator<S3Object> {
-  const groups = Map.groupBy(messages, ({ sourceId, receivedAtMs }) => {
+  const groups = Map.groupBy(
+    messages,
+    ({ sourceId, receivedAtMs }) => `${Math.floor(receivedAtMs / HOUR_MS)} ${sourceId}`,
+  );
+  for (const members of groups.values()) {
+    const [{ sourceId, receivedAtMs, position: first } = NO_MESSAGE] = members;
     const time = new Date(receivedAtMs).toISOString();
-    return `date=${time.slice(0, 10)}/hour=${time.slice(11, 13)}/source=${sourceId}`;
-  });
-  for (const [folder, members] of groups) {
-    const position = String(members[0]?.position ?? 0).padStart(16, "0");
+    const folder = `date=${time.slice(0, 10)}/hour=${time.slice(11, 13)}/source=${sourceId}`;
+    const position = String(first).padStart(16, "0");
     const name = id.replace(/^\d+/, position);
     yield {
       key: `${settings.prefix}/${folder}/${name}.${extension(settings)}`,
@@ -29,6 +32,10 @@ export async function* objectsOf({ id, messages }: Batch, settings: Format): Asy
     };
   }
 }
+
+const HOUR_MS = 3_600_000;
+/** No group is empty. */
+const NO_MESSAGE = { sourceId: "", receivedAtMs: 0, position: 0 };
 
 function extension({ format, compression }: Format): string {
   if (format === "parquet") return "parquet";

@@ -5,12 +5,12 @@ export interface MessageRow {
   readonly message_id: string;
   readonly source_id: string;
   readonly type: string;
-  readonly event?: string;
-  readonly name?: string;
-  readonly user_id?: string;
-  readonly anonymous_id?: string;
-  readonly group_id?: string;
-  readonly previous_id?: string;
+  readonly event?: string | undefined;
+  readonly name?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly anonymous_id?: string | undefined;
+  readonly group_id?: string | undefined;
+  readonly previous_id?: string | undefined;
   /** ISO 8601. */
   readonly timestamp: string;
   /** ISO 8601. */
@@ -29,27 +29,46 @@ export function rowOf({
   position,
   payload,
 }: OutgoingMessage): MessageRow {
-  const { version: _v, type, messageId: _id, timestamp: _t, ...others } = payload;
-  const { event, name, userId, anonymousId, groupId, ...rest } = others;
-  // An alias names its fields as webhooks do.
-  const { "Previous ID": previousId, "User ID": newUserId, ...message } = rest;
+  const {
+    version: _version,
+    messageId: _messageId,
+    timestamp: _timestamp,
+    type,
+    event,
+    name,
+    userId,
+    anonymousId,
+    groupId,
+    // An alias names its fields as webhooks do.
+    "Previous ID": previousId,
+    "User ID": newUserId,
+    ...message
+  } = payload;
   return {
     message_id: id,
     source_id: sourceId,
     type,
-    ...text("event", event),
-    ...text("name", name),
-    ...text("user_id", userId ?? newUserId),
-    ...text("anonymous_id", anonymousId),
-    ...text("group_id", groupId),
-    ...text("previous_id", previousId),
+    event: text(event),
+    name: text(name),
+    user_id: text(userId ?? newUserId),
+    anonymous_id: text(anonymousId),
+    group_id: text(groupId),
+    previous_id: text(previousId),
     timestamp,
-    received_at: new Date(receivedAtMs).toISOString(),
+    received_at: isoTime(receivedAtMs),
     position,
     message,
   };
 }
 
-function text(name: string, value: unknown): { readonly [name: string]: string } {
-  return value === undefined || value === null ? {} : { [name]: String(value) };
+function text(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : String(value);
+}
+
+let last = { ms: Number.NaN, iso: "" };
+
+/** The messages of a request have the same time, and writing it takes as long as the rest of a row. */
+function isoTime(ms: number): string {
+  if (ms !== last.ms) last = { ms, iso: new Date(ms).toISOString() };
+  return last.iso;
 }
