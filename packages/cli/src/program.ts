@@ -12,6 +12,7 @@ import { replayCommand } from "./commands/messages/replay.js";
 import { sendCommand } from "./commands/messages/send.js";
 import { tailCommand } from "./commands/messages/tail.js";
 import { typesCommand } from "./commands/plans/types.js";
+import { viewsCommand } from "./commands/plans/views.js";
 import { group, single } from "./commands/resources/groups.js";
 import { backupCommand } from "./commands/run/backup.js";
 import { collectorCommand } from "./commands/run/collector.js";
@@ -41,6 +42,7 @@ export const COMMANDS: readonly CommandMaker[] = [
   group("sources"),
   group("events"),
   typesCommand,
+  viewsCommand,
   group("destinations"),
   group("transformations"),
   group("audiences"),

@@ -137,6 +137,26 @@ describe("sluice types", () => {
   ])("refuses %s", async (_name, args) => expect((await run(args)).code).toBe(2));
 });
 
+describe("sluice views", () => {
+  const run = async (args: readonly string[]) => {
+    const running = cli(["views", ...args], { cwd: folder });
+    return { code: await running.code, out: running.out() };
+  };
+
+  it("prints SQL with names and texts quoted, and no name twice", async () => {
+    const track = { "It's": { properties: { "a b": { type: "integer" }, "a-b": {} } }, its: {}, "it s": {} };
+    await writeFile(join(folder, "views.json"), JSON.stringify({ track }));
+    const { out } = await run(["views.json", "--schema", 'my "own"']);
+    expect(out).toContain(`create view "my ""own"""."it_s" as select`);
+    expect(out).toContain(`create view "my ""own"""."it_s_2" as select`);
+    expect(out).toContain(`where type = 'track' and event = 'It''s';`);
+    expect(out).toMatch(/::numeric end as "a_b",\n {2}\(message -> 'properties' -> 'a-b'\) as "a_b_2"/);
+    expect(await run(["views.json", "--out", "views.sql"])).toMatchObject({ code: 0 });
+    expect(await run(["views.json", "--out", "views.sql", "--check"])).toMatchObject({ code: 0 });
+    expect(await run(["views.json", "--check"])).toMatchObject({ code: 2 });
+  });
+});
+
 describe("sluice sources plan and sluice events", () => {
   it("set, show and remove a plan, and list what violated it", async () => {
     await using at = await collectorForCli();
