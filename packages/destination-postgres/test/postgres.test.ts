@@ -1,5 +1,8 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startTestCollector, type TestCollector } from "@sluice/collector/testing";
 import type { BatchResult, DeliversBatches, OutgoingMessage } from "@sluice/destination";
@@ -148,6 +151,133 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
         ],
       });
       expect(await countOf(settings)).toBe(8);
+    });
+
+    it("writes a batch of several parts at once or not at all, but for rows that are refused", async () => {
+      const settings = settingsOf();
+      const open = await opened(settings);
+      await deliver(open, message("m0"));
+      await server.query(`alter table ${settings.table} add constraint good check (event <> 'Bad')`);
+      const many = (bad: number) =>
+        Array.from({ length: 4_500 }, (_, at) => message(`m${at}`, at === bad ? { event: "Bad" } : {}));
+      const result = await deliver(open, ...many(3_000));
+      expect(result.others?.map(({ index }) => index)).toEqual([3_000]);
+      expect(await countOf(settings)).toBe(4_499);
+      // What others see while it is written: all of it, or nothing.
+      const again = settingsOf({ table: settings.table, port: server.port });
+      await server.query(`delete from ${settings.table}`);
+      const controller = new AbortController();
+      const cut = open.deliverBatch({ id: "0", messages: many(-1) }, attempt(controller.signal));
+      controller.abort();
+      await cut;
+      await expect
+        .poll(() => server.query("select 1 from pg_stat_activity where application_name = 'sluice'"))
+        .toEqual([]);
+      expect([0, 4_500]).toContain(await countOf(settings));
+      expect(await deliver(await opened(again), ...many(-1))).toMatchObject({ kind: "delivered" });
+      expect(await countOf(settings)).toBe(4_500);
+    });
+
+    const canMount = process.getuid?.() === 0 && spawnSync("mount", ["--version"]).status === 0;
+    it.skipIf(!canMount)("says that the disk is full, and goes on when there is room", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "sluice-small-disk-"));
+      const mounted = spawnSync("mount", [
+        "-t",
+        "tmpfs",
+        "-o",
+        "size=2m,uid=65534,gid=65534",
+        "tmpfs",
+        folder,
+      ]);
+      onTestFinished(() => {
+        spawnSync("umount", ["--lazy", folder]);
+        rmSync(folder, { recursive: true, force: true });
+      });
+      // A container may not allow it.
+      if (mounted.status !== 0) return;
+      await server.query(`create tablespace small location '${folder}'`);
+      await server.query("create role filler login superuser password 'full horse'");
+      await server.query("alter role filler set default_tablespace = 'small'");
+      const settings = settingsOf({ user: "filler", password: "full horse" });
+      const open = await opened(settings);
+      const note = () => ({ properties: { note: randomBytes(400).toString("hex") } });
+      const messages = Array.from({ length: 3_000 }, (_, at) => message(`m${at}`, note()));
+      expect(await deliver(open, ...messages)).toMatchObject({
+        kind: "retry",
+        reason: "53100",
+        detail: expect.stringContaining("The disk of 127.0.0.1 is full"),
+      });
+      spawnSync("mount", ["-o", "remount,size=64m", folder]);
+      expect(await deliver(open, ...messages)).toMatchObject({ kind: "delivered" });
+      expect(await countOf(settings)).toBe(3_000);
+      await server.query(`drop table ${settings.table}`);
+      await server.query("drop tablespace small");
+    });
+
+    it("has views of a tracking plan, which values of other types do not break", async () => {
+      // Of packages that this one does not depend on.
+      const from = (path: string) =>
+        import(/* @vite-ignore */ join(import.meta.dirname, "../../..", "packages", path));
+      const { planViews } = await from("cli/src/commands/plans/plan-views.ts");
+      const { readPlan } = await from("protocol/src/index.ts");
+      const properties = {
+        total: { type: "number" },
+        Paid: { type: ["boolean", "null"] },
+        at: { type: "string", format: "date-time" },
+        plan: { enum: ["pro", "free"] },
+        items: { type: "array" },
+        user_id: { $ref: "#/$defs/id" },
+      };
+      const reading = readPlan({
+        track: { "Order Completed": { properties }, 'It\'s "done"': {} },
+        page: { Home: { properties: { path: { type: "string" } } } },
+        identify: { properties: { age: { type: "integer" } } },
+        $defs: { id: { type: "string" } },
+      });
+      if (reading.kind === "invalid") throw new Error(JSON.stringify(reading.issues));
+      const settings = settingsOf();
+      const open = await opened(settings);
+      const order = (id: string, given: object) =>
+        message(id, { event: "Order Completed", properties: given });
+      const good = {
+        total: 1.5,
+        Paid: true,
+        at: "2028-02-29T10:00:00.5Z",
+        plan: "pro",
+        items: [1],
+        user_id: "x",
+      };
+      await deliver(
+        open,
+        order("m1", good),
+        order("m2", { total: "much", Paid: 1, at: "2026-02-30T10:00:00Z", plan: 7 }),
+        message("m3", { event: 'It\'s "done"' }),
+        message("m4", { type: "page", event: undefined, name: "Home", properties: { path: "/" } }),
+        message("m5", { type: "identify", event: undefined, traits: { age: 41 } }),
+      );
+      const sql = planViews(reading.plan, {
+        table: `public.${settings.table}`,
+        schema: "public",
+        head: "A plan",
+      });
+      // And again, when the plan has changed.
+      for (const _ of [1, 2]) await server.query(sql);
+      expect(await server.query("select * from order_completed order by message_id")).toMatchObject([
+        {
+          message_id: "m1",
+          user_id: "u1",
+          total: "1.5",
+          paid: true,
+          at: new Date("2028-02-29T10:00:00.500Z"),
+          plan: "pro",
+          items: [1],
+          user_id_2: "x",
+        },
+        { message_id: "m2", total: null, paid: null, at: null, plan: "7", items: null, user_id_2: null },
+      ]);
+      expect(await server.query("select message_id from it_s_done")).toEqual([{ message_id: "m3" }]);
+      expect(await server.query("select path from page_home")).toEqual([{ path: "/" }]);
+      expect(await server.query("select age from identify")).toEqual([{ age: "41" }]);
     });
 
     it("erases a user, and the devices that nobody else used with an account", async () => {

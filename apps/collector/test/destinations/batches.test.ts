@@ -160,6 +160,40 @@ it("puts the messages of a batch that goes on failing into the retry queue, and 
   expect(one.got.every(({ id }) => id.includes("-again-"))).toBe(true);
 });
 
+it("holds no more than two batches while the other side is away for an hour, and loses nothing", async () => {
+  let isDown = true;
+  const one = await world(() => (isDown ? DOWN : DELIVERED), { maxMessages: 20, maxAgeMs: 1_000 });
+  const ids = Array.from({ length: 400 }, (_, index) => `m${index}`);
+  for (let minute = 0; minute < 60; minute++) {
+    await one.collector.send(...ids.splice(0, ids.length === 0 ? 0 : 10).map((id) => track(id)));
+    await one.collector.advance(60_000);
+  }
+  const status = (await one.collector.api("GET", `/destinations/${one.id}/status`)) as { retries: number };
+  // Everything else waits in the log.
+  expect(status.retries).toBeLessThanOrEqual(40);
+  expect(new Set(one.got.flatMap((batch) => batch.ids)).size).toBeLessThanOrEqual(40);
+  isDown = false;
+  one.got.length = 0;
+  await one.collector.advance(600_000);
+  const arrived = one.got.flatMap((batch) => batch.ids);
+  expect(arrived).toHaveLength(400);
+  expect(new Set(arrived).size).toBe(400);
+});
+
+it("counts each attempt at a batch, and shows at once that it fails", async () => {
+  const one = await world((_, call) => (call < 4 ? DOWN : DELIVERED), { maxAgeMs: 1_000 });
+  await send(one, "m1", "m2");
+  await one.collector.advance(2_500);
+  expect(await one.collector.api("GET", `/destinations/${one.id}/status`)).toMatchObject({
+    health: "failing",
+  });
+  await one.collector.advance(30_000);
+  for (const id of ["m1", "m2"])
+    expect(await shown(one, id)).toMatchObject({
+      outcomes: [{ state: "delivered", attempts: [1, 2, 3, 4].map((attempt) => ({ attempt })) }],
+    });
+});
+
 it("ends each message as the result of the batch says", async () => {
   const refused = { kind: "failed", reason: "22P02", detail: "no number" } as const;
   const later = { kind: "retry", reason: "locked", isReachable: true } as const;
