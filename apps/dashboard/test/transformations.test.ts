@@ -2,6 +2,7 @@ import type { DestinationView, SourceView, TransformationView } from "@sluice/co
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { completionsAt, knownFields } from "../src/pages/transformations/code/completions.js";
+import { plannedEvents } from "../src/pages/transformations/code/use-known-fields.js";
 import { differenceOf } from "../src/pages/transformations/difference/difference.js";
 import { violations } from "./accessibility.js";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
@@ -61,6 +62,12 @@ test.each([
   const labels = found?.names.map(({ label }) => label) ?? [];
   expect(labels).toEqual(expect.arrayContaining([...expected]));
   expect(labels).not.toContain("not a name");
+});
+
+test("events of a tracking plan are known before they are sent", () => {
+  const plan = { track: { "Order Refunded": { properties: { reason: {}, total: {} } } } };
+  expect(plannedEvents(plan)).toEqual([{ name: "Order Refunded", properties: ["reason", "total"] }]);
+  expect(plannedEvents("no plan")).toEqual([]);
 });
 
 const CODE = `export default function transform(message, { log }) {
@@ -130,7 +137,10 @@ describeInBrowser("transformations", () => {
     await page.getByText("No transformations yet").waitFor();
     await page.getByRole("main").getByRole("link", { name: "New transformation" }).last().click();
     await message(/Order Completed.*Unchanged/).waitFor();
+    await page.getByLabel("Start from").selectOption("Drop bots");
+    await editor().getByText("const BOTS").waitFor();
     await type(CODE);
+    expect(await page.getByLabel("Start from").inputValue()).toBe("own");
     await message(/Order Completed.*Changed/).click();
     await result().getByText('+   "email": "***"', { exact: false }).waitFor();
     await result().getByText("masked").waitFor();
@@ -148,7 +158,9 @@ describeInBrowser("transformations", () => {
     await dry.getByText('+   "email": "***"', { exact: false }).waitFor();
     expect(await violations(page)).toEqual([]);
 
-    await page.getByRole("textbox", { name: "Name" }).fill("Mask e-mail");
+    const name = page.getByRole("textbox", { name: "Name" });
+    expect(await name.inputValue()).toBe("Drop bots");
+    await name.fill("Mask e-mail");
     await page.keyboard.press("Control+s");
     await page.getByText("Saved. Version 1 is in force").waitFor();
     await page.getByRole("heading", { name: "Mask e-mail", level: 1 }).waitFor();

@@ -1,7 +1,7 @@
 import type { Context, Message } from "@sluice/transformations";
 
 /**
- * Sends a digest in place of each e-mail address. With the secret `pepper`, nobody can find addresses by trying many; a partner that
+ * Sends a digest in place of each e-mail address. With the secret `PEPPER`, nobody can find addresses by trying many; a partner that
  * matches by plain SHA-256 needs the digest without it.
  */
 export default function hashEmail(message: Message, { secrets, sha256 }: Context) {
@@ -10,7 +10,7 @@ export default function hashEmail(message: Message, { secrets, sha256 }: Context
     if (typeof fields !== "object" || fields === null) continue;
     const { email } = fields as { email?: unknown };
     if (typeof email !== "string") continue;
-    Object.assign(fields, { email: sha256(email.trim().toLowerCase(), secrets.pepper) });
+    Object.assign(fields, { email: sha256(email.trim().toLowerCase(), secrets.PEPPER) });
   }
   return message;
 }

@@ -28,7 +28,7 @@ describe("the snippets", () => {
       "same",
     ]);
     const keyed = createHmac("sha256", "pepper-1").update("ada@example.com").digest("hex");
-    expect(await run("hash-email", [identify], { pepper: "pepper-1" })).toMatchObject([
+    expect(await run("hash-email", [identify], { PEPPER: "pepper-1" })).toMatchObject([
       [{ traits: { email: keyed } }],
     ]);
   });

@@ -73,6 +73,18 @@ export function useSources() {
   return useAll("sources", ({ sources }) => sources.list(ALL), SLOW_MS);
 }
 
+/** The tracking plan of a source; null: it has none. */
+export function planQuery(api: ControlApi, sourceId: string) {
+  return {
+    queryKey: ["source-plan", sourceId],
+    queryFn: () =>
+      api.sources.plan(sourceId).catch((error: unknown) => {
+        if ((error as { code?: string }).code === "not_found") return null;
+        throw error;
+      }),
+  };
+}
+
 /** Names of track events that any source sent, with their properties; for suggestions. */
 export function useEventNames() {
   const api = useApi();

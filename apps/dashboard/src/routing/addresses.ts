@@ -21,8 +21,7 @@ export const addresses = {
     query: { tab?: "activity" | "failures" | "settings" | string; field?: string; test?: "now" } = {},
   ) => withQuery(`/destinations/${encodeURIComponent(id)}`, query),
   transformations: () => "/transformations",
-  /** `from`: the name of the snippet to begin with. */
-  newTransformation: (from?: string) => withQuery("/transformations/new", { from }),
+  newTransformation: () => "/transformations/new",
   transformation: (id: string, query: { tab?: "edit" | "versions" | "use" | string } = {}) =>
     withQuery(`/transformations/${encodeURIComponent(id)}`, query),
   audiences: () => "/audiences",

@@ -174,7 +174,7 @@ export function GroupDetails({ group }: { group: DeliveryGroupView }) {
       <p>
         <strong>What to do: </strong>
         {advice}
-        {cause.startsWith("transform_failed") &&
+        {cause.startsWith("transform") &&
           transformations.map(({ id, name }) => (
             <Link key={id} className="list-link" href={addresses.transformation(id)}>
               {" "}

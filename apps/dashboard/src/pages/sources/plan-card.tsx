@@ -3,6 +3,7 @@ import { readPlan } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
+import { planQuery } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Segments } from "../../ui/controls/segments.js";
@@ -33,12 +34,7 @@ export function PlanCard({ source }: { source: SourceView }) {
   const api = useApi();
   const [isEditing, setEditing] = useState(false);
   const plan = useQuery({
-    queryKey: ["source-plan", source.id],
-    queryFn: () =>
-      api.sources.plan(source.id).catch((error: unknown) => {
-        if ((error as { code?: string }).code === "not_found") return null;
-        throw error;
-      }),
+    ...planQuery(api, source.id),
     refetchInterval: 5_000,
   });
   return (

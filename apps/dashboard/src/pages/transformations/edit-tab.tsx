@@ -1,12 +1,12 @@
 import type { TransformationView } from "@sluice/control-api";
 import { useState } from "react";
-import { useEventNames } from "../../api/queries.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { Card } from "../../ui/layout/page.js";
 import { issueAt, issuesOf } from "../../words/issues.js";
 import { CodeEditor, type CodeProblem } from "./code/code-editor.js";
-import { knownFields } from "./code/completions.js";
+import { useKnownFields } from "./code/use-known-fields.js";
 import { DryRunCard } from "./dry-run-card.js";
+import { EMPTY_START, READY_STARTS } from "./start-code.js";
 import { MessagesCard } from "./trial/messages-card.js";
 import { ResultCard } from "./trial/result-card.js";
 import { type Trial, useTrial } from "./trial/use-trial.js";
@@ -30,8 +30,8 @@ export function EditTab({
   onChange: (part: Partial<TransformationDraft>) => void;
 }) {
   const trial = useTrial(transformation?.id, draft);
-  const events = useEventNames().data ?? [];
-  const secrets = transformation?.secretNames ?? [];
+  const sourceId = trial.input.kind === "newest" ? trial.input.sourceId : "";
+  const known = useKnownFields(trial.messages, sourceId, transformation?.secretNames ?? []);
   const [wasEntered, setEntered] = useState(false);
   const isNameMissing = wasEntered && draft.name.trim() === "";
   return (
@@ -40,6 +40,7 @@ export function EditTab({
         <div className="stack">
           <Card>
             <div className="stack">
+              {transformation === undefined && <StartChoice draft={draft} onChange={onChange} />}
               <div className="workspace-head">
                 <TextField
                   label="Name"
@@ -64,7 +65,7 @@ export function EditTab({
                 value={draft.code}
                 language={draft.language}
                 problems={problemsOf(trial)}
-                known={knownFields(trial.messages, events, secrets)}
+                known={known}
                 onChange={(code) => onChange({ code })}
               />
             </div>
@@ -77,6 +78,31 @@ export function EditTab({
       </div>
       <DryRunCard id={transformation?.id} draft={draft} />
     </div>
+  );
+}
+
+/** Replaces the code of a new transformation. Undo brings back what was typed. */
+function StartChoice({
+  draft: { code },
+  onChange,
+}: {
+  draft: TransformationDraft;
+  onChange: (part: Partial<TransformationDraft>) => void;
+}) {
+  const starts = [EMPTY_START, ...READY_STARTS];
+  const chosen = starts.find((one) => one.code === code);
+  return (
+    <SelectField
+      label="Start from"
+      options={[
+        ...(chosen === undefined ? [["own", "Your own code"] as const] : []),
+        ...starts.map(({ name }) => [name, name || "An empty function"] as const),
+      ]}
+      value={chosen?.name ?? "own"}
+      onChange={({ target }) =>
+        onChange({ ...starts.find(({ name }) => name === target.value), language: "typescript" })
+      }
+    />
   );
 }
 

@@ -4,7 +4,7 @@ export interface Start {
   readonly code: string;
 }
 
-const EMPTY: Start = {
+export const EMPTY_START: Start = {
   name: "",
   code: `export default function transform(message, { secrets, log }) {
   // Return the message, a changed one, several in an array, or null to drop it.
@@ -13,7 +13,15 @@ const EMPTY: Start = {
 `,
 };
 
-/** `from`: the name of a ready transformation. */
-export function startCode(_from?: string): Start {
-  return EMPTY;
-}
+// @boundaries-ignore the snippets are files of the repository, documented and tested where they are
+const SNIPPETS = import.meta.glob<string>("../../../../../packages/transformations/snippets/*.ts", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+
+/** Ready transformations, by name: `Hash email`. */
+export const READY_STARTS: readonly Start[] = Object.entries(SNIPPETS).map(([path, code]) => {
+  const words = (path.split("/").at(-1) ?? "").replace(/\.ts$/, "").replaceAll("-", " ");
+  return { name: words.charAt(0).toUpperCase() + words.slice(1), code };
+});

@@ -3,9 +3,7 @@ import type { TransformationView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
-import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
-import { startCode } from "./start-code.js";
 import { Workspace } from "./workspace.js";
 
 /** How often the page checks whether someone else changed the transformation. */
@@ -15,12 +13,7 @@ const UP = { href: addresses.transformations(), label: "Transformations" };
 
 /** Writes, tries and attaches a transformation. The default export, because it is loaded on demand. */
 export default function TransformationPage({ id }: { id: string }) {
-  return id === "new" ? <NewTransformation /> : <StoredTransformation id={id} />;
-}
-
-function NewTransformation() {
-  const from = useAddressQuery().get("from") ?? undefined;
-  return <Workspace up={UP} start={startCode(from)} />;
+  return id === "new" ? <Workspace up={UP} /> : <StoredTransformation id={id} />;
 }
 
 function StoredTransformation({ id }: { id: string }) {

@@ -36,9 +36,9 @@ export function TransformationsPage() {
             }
           >
             <p>
-              Rename an event, hash an e-mail address, or drop bots: write a few lines, try them on your
-              newest messages, then attach them to a destination or a source. The stored messages stay as they
-              are.
+              Rename an event, hash an e-mail address, or drop bots: write a few lines or start from ready
+              ones, try them on your newest messages, then attach them to a destination or a source. The
+              stored messages stay as they are.
             </p>
           </EmptyState>
         }

@@ -14,30 +14,33 @@ import { Page } from "../../ui/layout/page.js";
 import { Tabs } from "../../ui/layout/tabs.js";
 import { visibleText } from "../../words/visible-text.js";
 import { EditTab } from "./edit-tab.js";
-import type { Start } from "./start-code.js";
+import { EMPTY_START } from "./start-code.js";
 import { isNewVersion, type TransformationDraft, useSave } from "./use-save.js";
 import { UseTab } from "./use-tab.js";
 import { useVersions, VersionsTab } from "./versions-tab.js";
 
-const EMPTY: Start = { name: "", code: "" };
+const EMPTY: TransformationDraft = { ...EMPTY_START, language: "typescript" };
+
+/** What the page edits. */
+const EDITED = {
+  draftOf: (transformation: TransformationView | undefined): TransformationDraft => transformation ?? EMPTY,
+  partsOf: ({ name, code, language }: TransformationView) => ({
+    "the name": name,
+    "the code": [code, language],
+  }),
+};
 
 /** One transformation: its code and a trial of it, its versions, and where it is used. A new one has only the first. */
 export function Workspace({
   transformation,
-  start = EMPTY,
   up,
 }: {
   transformation?: TransformationView;
-  /** What a new one begins with. */
-  start?: Start;
   up: { readonly href: string; readonly label: string };
 }) {
-  const form = useDraft(transformation, {
-    draftOf: (of): TransformationDraft => of ?? { ...start, language: "typescript" },
-    partsOf: ({ name, code, language }) => ({ "the name": name, "the code": [code, language] }),
-  });
+  const form = useDraft(transformation, EDITED);
   const { draft, version, remote, reset } = form;
-  const before = transformation ?? { ...start, language: "typescript" };
+  const before = transformation ?? EMPTY;
   const isChanged = draft.name !== before.name || isNewVersion(draft, before);
   const leaving = useLeaveGuard(isChanged);
   const save = useSave(transformation, draft, (saved) => {

@@ -25,6 +25,9 @@ export function AttemptDetails({
         <span className="mono soft">{visibleText(attempt.url, 300)}</span>
         {attempt.address && <span className="faint">at {attempt.address}</span>}
       </p>
+      {attempt.transformation && (
+        <p className="small soft">Transformed by {visibleText(attempt.transformation, 300)}</p>
+      )}
       {attempt.error && <p className="small">{visibleText(attempt.error.message, 500)}</p>}
       {attempt.status === undefined && attempt.response && (
         <p className="small">{visibleText(attempt.response, 500)}</p>
