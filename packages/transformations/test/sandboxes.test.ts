@@ -30,6 +30,18 @@ describe("a transformation", () => {
     expect(await runOne(`export default ${body}`)).toEqual({ ...expected, logs: [] });
   });
 
+  it("has each line of log with the message that wrote it, also beside those without", async () => {
+    const code = codeOf(`export default (m, { log }) => {
+      if (m.properties.n === 1) throw new Error("x");
+      if (m.properties.n === 2) return null;
+      if (m.properties.n === 4) log("four");
+      return m;
+    }`);
+    const results = await sandboxes.run(code, itemsOf(6));
+    const lines = results.map(({ logs }) => logs.map(({ text }) => text));
+    expect(lines).toEqual([[], [], [], [], ["four"], []]);
+  });
+
   it("changes a message", async () => {
     const code = "export default function transform(m) { m.event = 'Bought'; return m }";
     expect(await runOne(code)).toEqual({

@@ -50,8 +50,10 @@ export class LineReader {
 
   #end(result: Unlogged): void {
     const { logs } = this;
-    this.done.push(logs.length === 0 && result.kind === "same" ? "same" : { ...result, logs });
-    if (logs.length > 0) this.logs = [];
+    const isPlain = logs.length === 0 && result.kind === "same";
+    this.done.push(isPlain ? "same" : { ...result, logs });
+    // A result that has no lines yet keeps the list too: the next message must not write into it.
+    if (!isPlain) this.logs = [];
   }
 
   #single(text: string): Unlogged {
