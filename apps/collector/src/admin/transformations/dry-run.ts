@@ -7,7 +7,7 @@ import type { Sandboxes, TransformCode } from "@sluice/transformations";
 import { isOutbound, match, type Routing } from "../../delivery/routing/match.js";
 import type { OutgoingMessage } from "../../destinations/destination.js";
 import type { Suppressions } from "../../documents/suppressions.js";
-import { tryMessages } from "../../transformations/try-messages.js";
+import { type Tried, tryMessages } from "../../transformations/try-messages.js";
 
 /** Messages that are in memory at a time. */
 const PAGE = 100;
@@ -84,7 +84,7 @@ export async function dryRun(
     for await (const one of tryMessages(sandboxes, code, page, signal)) {
       counts.messages += 1;
       counts[one.result] += 1;
-      if (one.result !== "same" && examples.length < MOST_EXAMPLES) examples.push(one);
+      if (one.result !== "same" && examples.length < MOST_EXAMPLES) examples.push(one.view());
       addCause(causes, one);
     }
   }
@@ -96,7 +96,7 @@ type Cause = { -readonly [K in keyof CauseView]: CauseView[K] } & { messageIds: 
 type CauseView = TransformationDryRunView["causes"][number];
 
 /** Failures at one place of the code for one reason are one cause. The words of an exception may differ from message to message. */
-function addCause(causes: Map<string, Cause>, { error, messageId }: TransformationResult): void {
+function addCause(causes: Map<string, Cause>, { error, messageId }: Tried): void {
   if (error === undefined) return;
   const key = JSON.stringify([error.code, error.line ?? error.message.slice(0, 200)]);
   const known = causes.get(key);

@@ -10,7 +10,7 @@ import type { SourceDocument } from "../../documents/documents.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { CollectorError } from "../../errors.js";
 import type { Trials } from "../../transformations/trials.js";
-import { tryMessages } from "../../transformations/try-messages.js";
+import { type Tried, tryMessages } from "../../transformations/try-messages.js";
 import type { AdminContext } from "../context.js";
 import { destinations } from "../destinations/destination-endpoints.js";
 import { type Endpoint, type EndpointRequest, endpoint } from "../endpoint/endpoint.js";
@@ -90,10 +90,11 @@ const NOTHING = {
 };
 
 /** All results. Throws `payload_too_large` for more than an answer should have. */
-async function collect(results: AsyncIterable<TransformationResult>): Promise<TransformationResult[]> {
+async function collect(results: AsyncIterable<Tried>): Promise<TransformationResult[]> {
   const all: TransformationResult[] = [];
   let characters = 0;
-  for await (const one of results) {
+  for await (const tried of results) {
+    const one = tried.view();
     characters += JSON.stringify(one.after ?? null).length;
     if (characters > MOST_SHOWN)
       throw new CollectorError(
