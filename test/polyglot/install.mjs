@@ -56,7 +56,7 @@ async function rust() {
 
 const LANGUAGES = [
   { name: "Python", build: python, folder: "python/.venv", install: "apt-get install python3-venv" },
-  { name: "Go", build: go, folder: "go/bin", install: "apt-get install golang, or from https://go.dev" },
+  { name: "Go", build: go, folder: "go/bin", install: "Go 1.25 or newer, from https://go.dev" },
   {
     name: "OpenTelemetry",
     build: otel,
@@ -68,7 +68,7 @@ const LANGUAGES = [
     name: "Rust",
     build: rust,
     folder: "rust/bin",
-    install: "apt-get install cargo, or from https://rustup.rs",
+    install: "Rust 1.88 or newer, from https://rustup.rs",
   },
 ];
 

@@ -14,7 +14,7 @@ let findings: Map<Client, Findings>;
 describe.skipIf(clients.length === 0)("other vendors' clients", () => {
   beforeAll(async () => {
     findings = await runTrials(clients);
-  }, 200_000);
+  }, 300_000);
 
   test.each(clients.map((client) => [client.id, client] as const))(
     "%s sends what it was given",

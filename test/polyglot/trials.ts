@@ -9,7 +9,8 @@ import type { Received, World } from "./world.ts";
 const RETRY_AFTER_S = 2;
 /** A client that keeps to `Retry-After` is back within this, also on a busy machine. Longer waits are the client's own. */
 const LATEST_MS = 10_000;
-const WAIT_MS = 150_000;
+/** Java's clients wait up to 30 s after the first attempt, 60 s after the second, and two minutes after the third. */
+const WAIT_MS = 240_000;
 /** For the collector, in bytes. */
 const TOO_LARGE = 40_000;
 
