@@ -141,6 +141,20 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
     });
   });
 
+  describeWithClients("Segment's snippet with an unknown key", () => {
+    test("says so, and asks nobody else", async () => {
+      const snippet: string = requireClient("@segment/snippet").min({ apiKey: "wk_nobody", page: true });
+      const asked: string[] = [];
+      page.on("response", (response) => asked.push(new URL(response.url()).pathname));
+      await open(`<meta http-equiv="Content-Security-Policy" content="connect-src ${collector.url}">
+        <script>${withChangesOfGuide(snippet)} analytics.track("Order Completed");</script>`);
+      await expect.poll(() => consoleErrors.join(), WAIT).toContain("invalid_write_key");
+      await expect.poll(() => consoleErrors.join(), WAIT).toMatch(/api\.segment\.io.* violates/);
+      expect(asked).toEqual(["/", "/standalone.js", "/v1/projects/wk_nobody/settings"]);
+      expect(await stored()).toEqual([]);
+    });
+  });
+
   describeWithClients("RudderStack's browser SDK", () => {
     test.each([
       ["rudder.js", "single messages", {}],
