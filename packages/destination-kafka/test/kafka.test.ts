@@ -335,7 +335,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
       expect(sent).toMatch(/192\.0\.2\.1:9092, which is set or which the brokers name, is not allowed/);
     });
 
-    it("takes messages of a started collector under load, and loses nothing while it is killed again and again", async () => {
+    it("takes messages of a started collector under load, and loses nothing while it is killed", async () => {
       const topic = await topicOf();
       await using collector = await startedCollector();
       const { id, writeKeys } = await collector.api("POST", "/sources", { name: "Shop" });
@@ -358,14 +358,12 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
             };
           }),
         );
-      for (let kills = 0; kills < 2; kills++) {
-        for (let bursts = 0; bursts < 20; bursts++) await burst();
-        await expect.poll(() => idsIn(topic), { timeout: 20_000 }).not.toHaveLength(0);
-        const killed = server.kill();
-        for (let bursts = 0; bursts < 20; bursts++) await burst();
-        await killed;
-        await server.start();
-      }
+      for (let bursts = 0; bursts < 20; bursts++) await burst();
+      await expect.poll(() => idsIn(topic), { timeout: 20_000 }).not.toHaveLength(0);
+      const killed = server.kill();
+      for (let bursts = 0; bursts < 20; bursts++) await burst();
+      await killed;
+      await server.start();
       await expect
         .poll(async () => new Set(await idsIn(topic)).size, { timeout: 60_000, interval: 300 })
         .toBe(sent);

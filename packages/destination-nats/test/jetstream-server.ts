@@ -53,7 +53,7 @@ export async function jetStreamServer(
   writeFileSync(
     file,
     `listen: 127.0.0.1:${port}
-jetstream { store_dir: "${join(folder, "data")}", sync_interval: always }
+jetstream { store_dir: "${join(folder, "data")}" }
 tls { cert_file: "${join(CERTIFICATES, "valid.pem")}", key_file: "${join(CERTIFICATES, "valid.key")}" }
 allow_non_tls: true
 ${access.lines}
