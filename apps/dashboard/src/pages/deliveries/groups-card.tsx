@@ -102,7 +102,12 @@ export function GroupsCard({
 
 function Backlog({ of: { destinationId } }: { of: DeliveryGroupView }) {
   const status = useHealth().data?.destinations.find((one) => one.destinationId === destinationId);
-  return status === undefined ? "…" : <span title={backlogNote(status)}>{backlogText(status)}</span>;
+  if (status === undefined) return "…";
+  return (
+    <span title={backlogNote(status)}>
+      {status.waiting === 0 ? <Count value={0} /> : backlogText(status)}
+    </span>
+  );
 }
 
 /** Retries a whole group. While that runs: how far it is, and a button that stops it. */

@@ -90,7 +90,7 @@ export function RateCharts({ span }: { span: RateSpan }) {
       <Card title="Messages per second" note={`All destinations, one point per ${every}`}>
         <RateChart what="Messages" points={points} span={span} lines={LINES} />
       </Card>
-      <Card title="Delivery latency" note={`From receipt to delivery, with retries, one point per ${every}`}>
+      <Card title="Delivery latency" note={`From receipt, with retries, one point per ${every}`}>
         <LatencyChart points={points} span={span} />
       </Card>
     </div>
