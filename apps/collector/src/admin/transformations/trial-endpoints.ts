@@ -119,12 +119,22 @@ async function codeToTry(
   }
   const { value } = await transformations.find(config, id);
   const saved = await findVersion(config, id, value.current);
-  const opened = Object.entries(value.secrets).map(([name, sealed]) => [name, box.open(sealed)]);
+  const opened = Object.entries(value.secrets).map(([name, sealed]) => [name, openSecret(box, name, sealed)]);
   return keyed({
     code: code ?? saved.code,
     language: language ?? saved.language,
     secrets: Object.fromEntries(opened),
   });
+}
+
+/** Throws `invalid_request` for a secret that was sealed with another key. */
+function openSecret(box: SecretBox, name: string, sealed: string): string {
+  try {
+    return box.open(sealed);
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new CollectorError("invalid_request", `secrets.${name}: ${problem}`, { cause });
+  }
 }
 
 /** Equal code with equal secrets has an equal key. */
