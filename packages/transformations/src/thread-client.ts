@@ -137,7 +137,7 @@ export class ThreadClient {
       });
     };
     arm(OPENING_MS, { code: "crashed", message: "The sandbox could not be opened in time" });
-    thread.onRun = () => arm(deadlineMs + GRACE_MS, { code: "timeout", message: "The deadline was over" });
+    thread.onRun = () => arm(deadlineMs + GRACE_MS, LATE);
     return ended;
   }
 
@@ -168,4 +168,8 @@ export class ThreadClient {
   }
 }
 
+const LATE: TransformFailure = {
+  code: "timeout",
+  message: "The function took too long and was ended at the deadline",
+};
 const CLOSED: TransformFailure = { code: "closed", message: "The sandboxes were closed" };

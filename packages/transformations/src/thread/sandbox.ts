@@ -39,7 +39,10 @@ const JOBS_AT_ONCE = 1_000;
 const HAND_OVER_MS = 100;
 
 const STACK_FULL = "The stack is full: recursion without an end, or a message that is nested too deeply";
-const LATE: TransformFailure = { code: "timeout", message: "The deadline was over" };
+const LATE: TransformFailure = {
+  code: "timeout",
+  message: "The function took too long and was ended at the deadline",
+};
 
 /** The WebAssembly says what it thinks of its end in the answer, not on the console. */
 const SILENT = { printErr() {} } as object;

@@ -23,11 +23,14 @@ export function messageDetails(message: MessageView, names: NameOf, io: Io): str
   const { style } = io;
   if (message.state === "rejected") return `${headLines(message, io)}${terminalText(message.excerpt)}\n`;
   const outcomes = message.outcomes.map((outcome) => {
-    const attempts = outcome.attempts.map(({ attempt, at, url, status, error, latencyMs }) => {
-      const result = status ?? style.red(terminalText(error?.code ?? ""));
-      const detail = error === undefined ? "" : `  ${terminalText(error.message)}`;
-      return `      ${attempt}. ${at}  ${result}  ${Math.round(latencyMs)} ms  ${terminalText(url)}${detail}\n`;
-    });
+    const attempts = outcome.attempts.map(
+      ({ attempt, at, url, status, error, latencyMs, transformation }) => {
+        const result = status ?? style.red(terminalText(error?.code ?? ""));
+        const detail = error === undefined ? "" : `  ${terminalText(error.message)}`;
+        const by = transformation === undefined ? "" : `  after ${terminalText(transformation)}`;
+        return `      ${attempt}. ${at}  ${result}  ${Math.round(latencyMs)} ms  ${terminalText(url)}${by}${detail}\n`;
+      },
+    );
     return outcomeText(outcome, names, io) + attempts.join("") + lastFailure(outcome, io);
   });
   return `${headLines(message, io)}${outcomes.join("")}${terminalJson(message.message, 2)}\n`;
