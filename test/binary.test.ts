@@ -109,6 +109,14 @@ export default { audiences: [{ name, condition: { kind: "trait", trait: "plan", 
       expect(`${found}${stderr}`).toMatch(/"42"|"not_found"/);
     });
 
+    it("runs a transformation in the thread of its sandbox", async () => {
+      const file = join(folder, "empty/keep.ts");
+      await writeFile(file, "export default (message: object) => ({ ...message, kept: true });\n");
+      await writeFile(join(folder, "empty/message.json"), '{"messageId":"m-1","event":"Paid"}');
+      const { stdout } = await sluice("transformations", "test", "--file", file, "--message", "message.json");
+      expect(stdout).toContain("m-1  changed\n  + kept: true\n");
+    });
+
     it("sends email by a package in the folder where it starts", async () => {
       await using server = await smtpServer();
       const settings = {
