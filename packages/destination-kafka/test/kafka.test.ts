@@ -364,8 +364,9 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
       for (let bursts = 0; bursts < 20; bursts++) await burst();
       await killed;
       await server.start();
+      // A batch that failed some times comes again after 20 s at most.
       await expect
-        .poll(async () => new Set(await idsIn(topic)).size, { timeout: 60_000, interval: 300 })
+        .poll(async () => new Set(await idsIn(topic)).size, { timeout: 60_000, interval: 2_000 })
         .toBe(sent);
       const records = await server.read(topic);
       expect(records[0]?.headers.traceparent).toContain("0af7651916cd43dd8448eb211c80319c");
