@@ -211,6 +211,7 @@ describeInBrowser("transformations", () => {
     await page.keyboard.press("Control+End");
     await page.keyboard.type("message.properties.em");
     await page.getByRole("option", { name: /^email/ }).waitFor();
+    expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
     expect(await isInEditor()).toBe(true);
@@ -295,6 +296,37 @@ describeInBrowser("transformations", () => {
     await page.getByRole("button", { name: "Remove secret" }).click();
     await card.getByText("None.").waitFor();
     expect(await get(made.id)).toMatchObject({ secretNames: [], current: 1 });
+  });
+
+  test("is named where it fails, with a link to its page", async () => {
+    const made = await create("Failing");
+    const { id } = await dashboard.api<DestinationView>("POST", "/destinations", {
+      type: "webhooks",
+      name: "Failing hook",
+      sourceIds: [dashboard.sourceId],
+      transformationId: made.id,
+      settings: { webhooks: [{ url: `${dashboard.receiver.url}/failing` }] },
+    });
+    await dashboard.send(
+      { type: "track", messageId: "bad", userId: "u3", event: "Broken" },
+      { type: "track", messageId: "good", userId: "u3", event: "Order Completed", properties: {} },
+    );
+    for (const [messageId, state] of [
+      ["bad", "failed"],
+      ["good", "delivered"],
+    ])
+      await dashboard.api(
+        "GET",
+        `/wait?messageId=${messageId}&destinationId=${id}&state=${state}&timeoutMs=10000`,
+      );
+    await page.goto(`${dashboard.url}/messages/good`);
+    await page.getByText("Transformed by Failing, version 1").waitFor();
+    await page.goto(`${dashboard.url}/messages/bad`);
+    await page.getByRole("link", { name: "Failing, version 1" }).waitFor();
+    await page.goto(`${dashboard.url}/deliveries?destination=${id}&cause=transform_failed`);
+    await page.getByRole("link", { name: "Failing", exact: true }).click();
+    await page.getByRole("heading", { name: "Failing", level: 1 }).waitFor();
+    await dashboard.api("DELETE", `/destinations/${id}`);
   });
 
   test("is attached and detached from its page, and from those of destination and source", async () => {

@@ -159,7 +159,7 @@ function MessageData({ view }: { view: MessageView }) {
           content: (
             <div className="stack-tight">
               <p className="small soft">
-                The body that webhook destinations get, unless a filter removes fields.
+                The body that webhook destinations get, unless a filter or a transformation changes it.
               </p>
               <JsonTree value={webhookBody(view)} label="The webhook body as JSON" />
             </div>

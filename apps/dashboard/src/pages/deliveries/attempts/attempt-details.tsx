@@ -1,4 +1,6 @@
 import type { AttemptView, RequestBodyView } from "@sluice/control-api";
+import { Link } from "wouter";
+import { addresses } from "../../../routing/addresses.js";
 import { CodeBlock } from "../../../ui/data/code-block.js";
 import { bytes, counted, duration } from "../../../words/numbers.js";
 import { escapeHidden, visibleText } from "../../../words/visible-text.js";
@@ -15,6 +17,8 @@ export function AttemptDetails({
   const hasDetails = [attempt.requestHeaders, attempt.response, attempt.responseHeaders, requestBody].some(
     (one) => one !== undefined,
   );
+  /** The transformation that failed, so that nothing was sent. */
+  const failed = /^transformation:(.+)$/.exec(attempt.url)?.[1];
   return (
     <div className="attempt">
       <p className="attempt-head small">
@@ -22,10 +26,16 @@ export function AttemptDetails({
           {attempt.status ?? attempt.error?.code ?? "done"}
         </span>
         <span className="number">{duration(attempt.latencyMs)}</span>
-        <span className="mono soft">{visibleText(attempt.url, 300)}</span>
+        {failed === undefined ? (
+          <span className="mono soft">{visibleText(attempt.url, 300)}</span>
+        ) : (
+          <Link href={addresses.transformation(failed)}>
+            {visibleText(attempt.transformation ?? "Transformation", 300)}
+          </Link>
+        )}
         {attempt.address && <span className="faint">at {attempt.address}</span>}
       </p>
-      {attempt.transformation && (
+      {failed === undefined && attempt.transformation && (
         <p className="small soft">Transformed by {visibleText(attempt.transformation, 300)}</p>
       )}
       {attempt.error && <p className="small">{visibleText(attempt.error.message, 500)}</p>}
