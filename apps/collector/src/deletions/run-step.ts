@@ -6,11 +6,12 @@ import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
+import { concernedBy } from "./concerned.js";
 import { deliveriesIn, deliveryNow, withDeliveries } from "./delete-messages.js";
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { idsOfUser, type ProfileRemoval } from "./ids-of-user.js";
-import { keptBy } from "./kept-by.js";
+
 import { messagesOf } from "./messages-of.js";
 
 export interface DeletionParts {
@@ -165,10 +166,8 @@ async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts
   const { store, clock, catalog } = parts;
   const { users = [] } = deletion;
   const all = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
-  const destinations = all.filter(
-    ({ value }) => value.enabled && catalog.get(value.type)?.takesDeletions === true,
-  );
-  const kept = keptBy(all, users, catalog);
+  const destinations = all.filter(({ value }) => value.enabled && takesDeletions(catalog, value.type));
+  const concerned = concernedBy(all, users, catalog);
   const deleteMessages: DeletionReceipt["deleteMessages"][number][] = [];
   for (const [number, user] of users.entries()) {
     for (const sourceId of user.sourceIds) {
@@ -186,8 +185,12 @@ async function tell(id: string, deletion: DeletionDocument, parts: DeletionParts
       }
     }
   }
-  const copies = kept.length === 0 ? {} : { kept };
-  return { kind: "done", receipt: { ...deletion.receipt, deleteMessages, ...copies } };
+  const named = concerned.length === 0 ? {} : { destinations: concerned };
+  return { kind: "done", receipt: { ...deletion.receipt, deleteMessages, ...named } };
+}
+
+function takesDeletions(catalog: Pick<DeletionParts["catalog"], "get">, type: string): boolean {
+  return (catalog.get(type)?.takesDeletions ?? "none") !== "none";
 }
 
 /** Receivers know a user by each user id. They must map user ids to anonymous ids themselves. */

@@ -20,8 +20,8 @@ export interface DestinationType {
   readonly sources: readonly SourceKind[];
   /** Whether it accepts historical messages. If not, `limitMs` is the maximum age of a message, in milliseconds. */
   readonly historical: { readonly accepted: true } | { readonly accepted: false; readonly limitMs: number };
-  /** Whether deleting a user sends `delete` messages to destinations of this type. */
-  readonly takesDeletions: boolean;
+  /** What deleting a user does: it sends a `delete` message, it makes the type erase the user by a `delete` message, or nothing. */
+  readonly takesDeletions: "message" | "erase" | "none";
   /** JSON Schema of the settings that a client sends. */
   readonly settingsSchema: object;
   /**

@@ -14,7 +14,7 @@ export function scriptedDestination() {
     mode: "cloud",
     sources: ["server"],
     historical: { accepted: true },
-    takesDeletions: false,
+    takesDeletions: "none",
     settingsSchema: { type: "object" },
     async parseSettings(input, previous) {
       const settings = { ...(previous as object | undefined), ...(input as { secret?: unknown }) };

@@ -34,7 +34,7 @@ const type: DestinationType = {
   description: "Hangs until the test lets it continue",
   sources: ["server"],
   historical: { accepted: true },
-  takesDeletions: false,
+  takesDeletions: "none",
   settings: Type.Object({}),
   parseSettings: async (settings: unknown) => ({ ok: true, settings }),
   describe: () => ({}),

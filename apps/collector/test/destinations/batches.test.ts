@@ -297,9 +297,24 @@ it("erases a user after what came before is delivered", async () => {
   await one.collector.send(track("m3", "u2"));
   await one.collector.advance(700_000);
   expect(order).toEqual([["m1", "m2"], { userId: "u1" }, ["m3"]]);
+  const receiptOf = async () => {
+    const { items } = (await one.collector.api("GET", "/deletions")) as { items: { receipt: object }[] };
+    return items[0]?.receipt;
+  };
+  expect(await receiptOf()).toMatchObject({
+    deleteMessages: [{ deliveries: [{ destinationId: one.id, state: "sent" }] }],
+    destinations: [{ takes: "erase", message: "Batching (batching) erases what it got of the users" }],
+  });
+  await one.collector.api("PATCH", `/destinations/${one.id}`, { enabled: false });
+  await one.collector.api("POST", "/deletions", { userIds: ["u2"] });
+  await one.collector.advance(60_000);
+  expect(await receiptOf()).toMatchObject({
+    deleteMessages: [],
+    destinations: [{ takes: "erase", message: expect.stringContaining("disabled or disconnected") }],
+  });
 });
 
-it("names it in the receipt of a deletion if it keeps what it got", async () => {
+it("is named in the receipt of a deletion, with what it does", async () => {
   const one = await world(() => DELIVERED, { maxAgeMs: 1_000 });
   await send(one, "m1");
   await one.collector.advance(5_000);
@@ -307,9 +322,10 @@ it("names it in the receipt of a deletion if it keeps what it got", async () => 
   await one.collector.advance(60_000);
   expect(await one.collector.api("GET", `/deletions/${id}`)).toMatchObject({
     receipt: {
-      kept: [
+      destinations: [
         {
           destinationId: one.id,
+          takes: "none",
           message:
             "Batching (batching) keeps what it got before the deletion: remove the users' messages there",
         },

@@ -195,7 +195,7 @@ it("says that a secret must be entered again if the key that sealed it is gone",
 });
 
 describe("packages", () => {
-  const GOOD = `{ interfaceVersion: 1, definition: { type: "t", name: "T", settings: {}, open() {} } }`;
+  const GOOD = `{ interfaceVersion: 1, definition: { type: "t", name: "T", settings: { type: "object", properties: {} }, open() {} } }`;
 
   async function folderWith(content: string): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), "sluice-packages-"));
@@ -220,6 +220,7 @@ describe("packages", () => {
   it.each([
     ["export default {};", /default export must be what defineDestination/],
     [`export default ${GOOD.replace(": 1", ": 2")};`, /version 2 of the interface, this collector has 1/],
+    [`export default ${GOOD.replace("open", "close")};`, /cannot be used: open must be a function/],
     ['throw new Error("broken");', /threw while it was loaded: broken/],
     [`export default ${GOOD.replace('"t"', '"file"')};`, /type file is one of the collector already/],
   ])("that cannot be used are named: %s", async (content, expected) => {

@@ -28,7 +28,7 @@ it("says in the receipt where the user's messages remain", async () => {
   const { id } = await json(["deletions", "create", "eve", "--yes"]);
   await expect
     .poll(async () => (await at.sluice(["deletions", "get", id])).out, { timeout: 20_000 })
-    .toMatch(/Archive +Archive \(file\) keeps what it got before the deletion/);
+    .toMatch(/Archive +none +Archive \(file\) keeps what it got before the deletion/);
   await json(["destinations", "delete", "Archive", "--yes"]);
 }, 60_000);
 

@@ -102,15 +102,21 @@ export const DeletionReceipt = Type.Object({
         "The delete messages, one per affected source with an enabled webhook destination, and how each delivery stands",
     },
   ),
-  kept: Type.Optional(
+  destinations: Type.Optional(
     Type.Array(
       Type.Object({
         destinationId: Type.String(),
-        message: Type.String({ description: "Where the copies are, and that they have to be removed there" }),
+        takes: oneOf(["message", "erase", "none"], {
+          description:
+            "`message`: it gets a delete message. `erase`: it removes what it has of the user. `none`: it keeps what it got",
+        }),
+        message: Type.String({
+          description: "What the deletion does there, and what is left to do, in words",
+        }),
       }),
       {
         description:
-          "Destinations that got the users' messages and cannot be told to delete them, such as files. Absent: none",
+          "Destinations that got messages of the users' sources. `deleteMessages` has how those that are told did. Absent: none",
       },
     ),
   ),

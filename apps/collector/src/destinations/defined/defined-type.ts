@@ -27,7 +27,14 @@ const ONE_BY_ONE: Flow = { concurrency: 1, order: "none" };
 /** The destination type that a definition describes. The definition only sends; everything around it is done here. */
 export function definedType({ definition }: DefinedDestination, deps: DefinedDeps): DestinationType {
   const { clock } = deps;
-  const { type, name, settings: schema, maxAgeMs, takesDeletions, timeoutMs = TIMEOUT_MS } = definition;
+  const {
+    type,
+    name,
+    settings: schema,
+    maxAgeMs,
+    takesDeletions = "none",
+    timeoutMs = TIMEOUT_MS,
+  } = definition;
   return {
     type,
     name,
@@ -37,7 +44,7 @@ export function definedType({ definition }: DefinedDestination, deps: DefinedDep
     mode: "cloud",
     sources: ["web", "mobile", "server"],
     historical: maxAgeMs === undefined ? { accepted: true } : { accepted: false, limitMs: maxAgeMs },
-    takesDeletions: takesDeletions === "message" || takesDeletions === "erase",
+    takesDeletions,
     settingsSchema: schema,
     parseSettings: (input, previous) => parseDefined(definition, input, previous, deps.secrets),
     describe: (settings) => describeDefined(schema, settings),

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DESTINATION_INTERFACE, type DefinedDestination } from "@sluice/destination";
+import { DESTINATION_INTERFACE, type DefinedDestination, defineDestination } from "@sluice/destination";
 
 /** A package with destinations that could not be used. Its destinations keep their messages until it can. */
 export interface UnusablePackage {
@@ -71,6 +71,6 @@ function definitionsOf(exported: unknown): readonly DefinedDestination[] {
       throw new Error(
         `It is written for version ${interfaceVersion} of the interface, this collector has ${DESTINATION_INTERFACE}: install a version of the package that fits`,
       );
-    return { interfaceVersion, definition };
+    return defineDestination(definition);
   });
 }

@@ -47,7 +47,7 @@ export function webhooksType({
     mode: "cloud",
     sources: ["web", "mobile", "server"],
     historical: { accepted: true },
-    takesDeletions: true,
+    takesDeletions: "message",
     settingsSchema: WEBHOOKS_SCHEMA,
     parseSettings: (input, previous) => parseWebhooksSettings(input, previous, { secrets, judgeUrl }),
     describe: (settings) => describeWebhooksSettings(settings as WebhooksSettings, secrets),

@@ -65,11 +65,11 @@ function Receipt({ deletion, receipt }: { deletion: DeletionView; receipt: Delet
           ))}
         </ul>
       </section>
-      {receipt.kept && (
+      {receipt.destinations && (
         <section className="stack-tight">
-          <h3>Kept elsewhere</h3>
+          <h3>Destinations</h3>
           <ul className="receipt">
-            {receipt.kept.map(({ destinationId, message }) => (
+            {receipt.destinations.map(({ destinationId, message }) => (
               <li key={destinationId}>{visibleText(message, 400)}</li>
             ))}
           </ul>
