@@ -33,6 +33,20 @@ export function changesOnTheWay(
   );
 }
 
+/** The messages with the times that the client gave them, where the collector moved them only because they came late. */
+export function withTimesAsGiven(
+  exchanges: readonly Exchange[],
+  arrived: readonly Received[],
+): readonly Received[] {
+  const all = exchanges.flatMap((exchange) => exchange.sent.map((message) => ({ exchange, message })));
+  return arrived.map((found) => {
+    const { exchange, message } =
+      all.find(({ message }) => (message.messageId ?? message.uuid) === found.messageId) ?? {};
+    const given = message?.timestamp ?? message?.originalTimestamp;
+    return exchange && isSameTime(exchange, given, found.timestamp) ? { ...found, timestamp: given } : found;
+  });
+}
+
 /** What tells messages without an id apart: each trial sends one of each type, or numbers them. */
 const contentOf = ({ type, event, properties }: Received): string =>
   JSON.stringify([type, event, (properties as { n?: unknown } | undefined)?.n]);

@@ -2,7 +2,7 @@ import { until } from "../chaos/until.ts";
 import { differencesOf } from "./calls.ts";
 import type { Client } from "./clients.ts";
 import { type Front, startFront, type Trouble } from "./front.ts";
-import { changesOnTheWay } from "./passed-on.ts";
+import { changesOnTheWay, withTimesAsGiven } from "./passed-on.ts";
 import { type Sender, startSender } from "./sender.ts";
 import type { Received, World } from "./world.ts";
 
@@ -164,14 +164,16 @@ export async function tryClient(
     const arrived = new Map<string, readonly Received[]>();
     for (const [name, run] of Object.entries(runs))
       arrived.set(name, await arrivedIn(client, name, name.startsWith("restart") ? sleeper : world, run));
+    const callsOf = (name: string) =>
+      withTimesAsGiven(runs[name]?.front.exchanges ?? [], arrived.get(name) ?? []);
     return {
-      ...findingsOf(runs as Record<TrialName, Run>, arrived.get("calls") ?? []),
+      ...findingsOf(runs as Record<TrialName, Run>, callsOf("calls")),
       changedOnTheWay: Object.entries(runs).flatMap(([name, run]) =>
         changesOnTheWay(client, run.front.exchanges, arrived.get(name) ?? []).map(
           (change) => `${name}: ${change}`,
         ),
       ),
-      helped: helpedOf(client, runs, arrived.get("calls.helped") ?? []),
+      helped: helpedOf(client, runs, callsOf("calls.helped")),
     };
   } finally {
     for (const { front } of Object.values(runs)) front.close();
