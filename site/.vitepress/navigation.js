@@ -32,7 +32,7 @@ const SECTIONS = [
   },
   {
     name: "Destinations and webhooks",
-    pages: ["guide/destinations", "guide/webhooks"],
+    pages: ["guide/destinations", "guide/transformations", "guide/webhooks"],
   },
   {
     name: "Users",

@@ -3,7 +3,7 @@ import type { Message } from "@sluice/transformations";
 /** 13 to 19 digits, perhaps in groups. */
 const NUMBER = /\b\d(?:[ -]?\d){12,18}\b/g;
 
-/** Masks card numbers in all texts of a message but the last four digits. Numbers with a wrong check digit stay. */
+/** Masks card numbers in all texts but the last four digits. Numbers with a wrong check digit stay. */
 export default function maskCardNumbers(message: Message) {
   return mask(message) as Message;
 }

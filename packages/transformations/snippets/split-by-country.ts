@@ -6,7 +6,7 @@ interface Product {
   quantity?: number;
 }
 
-/** Makes one message for each country that an order is shipped from, with the products and the total of that country. */
+/** Makes a message for each country that an order is shipped from, with its products and total. */
 export default function splitByCountry(message: Message) {
   if (message.type !== "track" || !Array.isArray(message.properties?.products)) return message;
   const byCountry = new Map<string, Product[]>();
