@@ -52,6 +52,12 @@ export const BENCHES = {
     short: ["--profiles", "5000"],
     isSource: true,
   },
+  transformations: {
+    title: "Transformations: CPU time of a message of 690 bytes",
+    script: "transformations.bench.mjs",
+    args: ["4000"],
+    short: ["1000"],
+  },
   memory: {
     title: "Memory with ten unreachable destinations",
     script: "collector/memory.bench.mjs",

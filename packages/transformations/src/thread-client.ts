@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import type { Worker } from "node:worker_threads";
 import { type CancelTimer, type Clock, serialQueue } from "@sluice/resilience";
 import {
@@ -106,8 +105,6 @@ export class ThreadClient {
     const isSource = import.meta.url.endsWith(".ts");
     const entry = new URL(isSource ? "./thread/worker.ts" : "./transformations-worker.js", import.meta.url);
     const data: SandboxThreadOptions = { memoryBytes, maxSandboxes };
-    // One thread after the other compiles the WebAssembly: each keeps megabytes of what it took meanwhile.
-    setFlagsFromString("--wasm-num-compilation-tasks=1");
     const worker = startThread(entry, { name: "sluice-sandbox", room: ROOM, workerData: data });
     const client = portClient<SandboxThread, { message: string }, "running">(worker, {
       onNotice: () => thread.onRun(),
