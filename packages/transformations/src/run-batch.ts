@@ -1,15 +1,9 @@
-import type { Clock } from "@sluice/resilience";
 import type { BatchAnswer, Stopped, ThreadResult } from "./thread/answer.js";
-
-export interface RunBatchOptions {
-  readonly deadlineMs: number;
-  readonly clock: Pick<Clock, "monotonic">;
-}
 
 /** So many messages in a row may each end their run, before the others of the batch fail unseen. */
 const CULPRITS_IN_A_ROW = 3;
-/** A batch may take so many deadlines, before the others of it fail unseen. */
-const DEADLINES = 10;
+/** A batch may be stopped so often, each time after a deadline, before the others of it fail unseen. */
+const STOPS = 10;
 
 /**
  * Finds a result for each of `count` messages. `attempt` runs those from one index up to another, and may be stopped. Then the first
@@ -19,10 +13,9 @@ const DEADLINES = 10;
 export async function runBatch(
   count: number,
   attempt: (from: number, to: number) => Promise<BatchAnswer>,
-  { deadlineMs, clock }: RunBatchOptions,
 ): Promise<readonly ThreadResult[]> {
   const results: ThreadResult[] = [];
-  const startMs = clock.monotonic();
+  let stops = 0;
   let inARow = 0;
   let isOneByOne = false;
   while (results.length < count) {
@@ -32,12 +25,13 @@ export async function runBatch(
     results.push(...done);
     if (done.length > 0) inARow = 0;
     if (stopped === undefined) continue;
+    stops++;
     isOneByOne = !stopped.isKnown && to > from + 1;
     if (done.length === 0 && !isOneByOne) {
       results.push(failed(stopped));
       inARow++;
     }
-    const reason = endOf(stopped, inARow, clock.monotonic() - startMs >= DEADLINES * deadlineMs);
+    const reason = endOf(stopped, inARow, stops >= STOPS);
     if (reason === undefined) continue;
     const failure = { ...stopped.failure, message: stopped.failure.message + reason };
     while (results.length < count) results.push(failed({ failure, logs: [] }));

@@ -14,7 +14,7 @@ import type {
 const MB = 1_048_576;
 
 export interface SandboxOptions {
-  /** What a batch may take, and each message alone, in milliseconds. Default: 1,000. */
+  /** What a batch may take, and each message alone, in milliseconds of CPU time. Default: 1,000. */
   readonly deadlineMs?: number;
   /** What each transformation may take of memory, in MB. Default: 64. */
   readonly memoryMb?: number;
@@ -95,10 +95,7 @@ export function openSandboxes(options: SandboxOptions = {}): Sandboxes {
     async run(code, items) {
       const results: TransformResult[] = [];
       for (const batch of batchesOf(items)) {
-        const found = await runBatch(batch.length, (from, to) => attempt(code, batch.slice(from, to)), {
-          deadlineMs,
-          clock,
-        });
+        const found = await runBatch(batch.length, (from, to) => attempt(code, batch.slice(from, to)));
         for (const [i, result] of found.entries())
           results.push(readResult(result, batch[i] as TransformItem));
       }

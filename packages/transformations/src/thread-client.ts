@@ -11,8 +11,11 @@ import type { SandboxThread, SandboxThreadOptions } from "./thread/sandbox-threa
 import type { TransformFailure } from "./transform.js";
 
 const ROOM: ThreadRoom = { youngMb: 16, oldMb: 128 };
-/** After the deadline, the thread has this long to stop the run by itself, which keeps the results that are there. */
-const GRACE_MS = 250;
+/**
+ * The thread stops a run itself when it has used the deadline as CPU time, which keeps the results that are there. It is ended after so
+ * many deadlines on the clock: a call of the VM does not ask for the time, or the machine is very busy.
+ */
+const DEADLINES_ON_CLOCK = 4;
 /** Starting the thread and a VM. It takes tens of milliseconds, on a busy machine more. */
 const OPENING_MS = 10_000;
 
@@ -137,7 +140,7 @@ export class ThreadClient {
       });
     };
     arm(OPENING_MS, { code: "crashed", message: "The sandbox could not be opened in time" });
-    thread.onRun = () => arm(deadlineMs + GRACE_MS, LATE);
+    thread.onRun = () => arm(DEADLINES_ON_CLOCK * deadlineMs, LATE);
     return ended;
   }
 
