@@ -16,7 +16,12 @@ export function TransformationsPage() {
   return (
     <Page
       title="Transformations"
-      lead="A function of your own changes, splits or drops messages before they are delivered."
+      lead={
+        <>
+          A function of your own changes, splits or drops messages before they are delivered.{" "}
+          <a href={addresses.guide("guide/transformations")}>Guide</a>
+        </>
+      }
       actions={
         <ButtonLink look={isEmpty ? "plain" : "primary"} icon="plus" href={addresses.newTransformation()}>
           New transformation
