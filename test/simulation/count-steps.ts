@@ -12,6 +12,7 @@ const NAMES: Record<Step["kind"], string> = {
   cluster: "troubles of a cluster",
   race: "takeovers while the owner writes",
   settings: "changes of a destination",
+  transformation: "saved code of transformations",
   operation: "bulk retries and replays",
   deletion: "deletions",
   retention: "changes of retention",

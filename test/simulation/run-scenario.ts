@@ -11,6 +11,7 @@ import { endOf, messagesIn } from "./model/stored-messages.js";
 import { assemble, type Cast, type CastDestination, enabling } from "./scenario/cast.js";
 import { insist } from "./scenario/insist.js";
 import type { Scenario } from "./scenario/scenario.js";
+import { inForce } from "./scenario/steps/transformation.js";
 import { runStep } from "./scenario/steps.js";
 import { takeOverEventLoop } from "./world/determinism.js";
 import { GOOD_DISK } from "./world/disk.js";
@@ -116,6 +117,7 @@ async function heal(cast: Cast): Promise<void> {
       const enabled = insist(world, () => collector.api("PATCH", `/destinations/${id}`, { enabled: true }));
       await world.until(enabled, 600_000, "the last change of a destination");
     }
+  await mend(cast);
   for (const { id } of sources) {
     const lifted = insist(world, async () => {
       await collector.api("PATCH", `/sources/${id}`, { rateLimit: null, blockedEvents: [] });
@@ -139,6 +141,21 @@ async function heal(cast: Cast): Promise<void> {
     if (!(await isBusy(cast))) break;
     if (cast.history.posts.length > posts) quietSinceMs = world.elapsedMs;
     posts = cast.history.posts.length;
+  }
+}
+
+/** Puts code in force that lets everything pass, and retries what other code failed for. */
+async function mend({ world, collector, destinations }: Cast): Promise<void> {
+  for (const destination of destinations) {
+    const { transformation, id } = destination;
+    if (transformation === undefined) continue;
+    const mended = insist(world, async () => {
+      const path = `/transformations/${transformation.id}`;
+      inForce(destination, await collector.api("PATCH", path, { code: "passes all" }), world.elapsedMs);
+      const filter = { destinationId: id, cause: "transform_failed" };
+      await collector.api("POST", "/operations", { kind: "retry", filter, perSecond: 200 });
+    });
+    await world.until(mended, 600_000, "the last change of a transformation");
   }
 }
 

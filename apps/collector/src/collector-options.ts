@@ -4,6 +4,7 @@ import type { DefinedDestination } from "@sluice/destination";
 import type { ProfileStore, RetentionOptions, Store } from "@sluice/event-log";
 import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import type { Sandboxes } from "@sluice/transformations";
 import type { ClusterControl } from "./admin/collector/cluster-control.js";
 import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
@@ -65,8 +66,8 @@ export interface CollectorOptions {
   /** Destination types from outside: packages by name, files by path, or definitions. Default: none. */
   readonly destinations?: readonly (string | DefinedDestination)[];
   /**
-   * How many threads work, this one included. With two or more, destinations are delivered to in the others, unless `clock`, `resolve` or
-   * `openEndpoint` is given, or traces begin at the collector. Default: 1.
+   * How many threads work, this one included. With two or more, destinations are delivered to in the others, unless `clock`, `resolve`,
+   * `openEndpoint` or `openSandboxes` is given, or traces begin at the collector. Default: 1.
    */
   readonly workers?: number;
   readonly dedupeWindowMs?: number;
@@ -86,6 +87,8 @@ export interface CollectorOptions {
   readonly resolve?: ResolveHost;
   /** Sends webhooks. Default: over the network. */
   readonly openEndpoint?: OpenEndpoint;
+  /** Runs the code of transformations. Default: in the sandboxes of `@sluice/transformations`. */
+  readonly openSandboxes?: () => Promise<Sandboxes>;
   /** Serves the routes. Default: over the network. */
   readonly startServer?: StartServer;
   /** Where profiles are kept if `store` is given. Default: in memory. */

@@ -171,7 +171,7 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
       ...defined({ limits: options.httpLimits }),
       ...routesByAddress(options, {
         ...{ ...shared, ...processing, ...counting, store, tokens, sources, events, incidents, limits },
-        trials: keep(new Trials(), (it) => it.close()),
+        trials: keep(new Trials(options.openSandboxes), (it) => it.close()),
         backups: startBackups({
           ...{ ...shared, ...processing, store, version: VERSION, dataDirectory: options.dataDirectory },
           isKeyInEnvironment: (options.secretKey ?? "") !== "",
@@ -412,7 +412,10 @@ async function startProcessing(parts: ProcessingParts) {
   const suppressions = keep(await openSuppressions({ store, clock, digest }), (it) => it.close());
   warnOfUnrecognized(suppressions, logger);
   const transformations = keep(
-    await openTransformations({ config: store.config, secrets: sending.secrets }),
+    await openTransformations({
+      ...{ config: store.config, secrets: sending.secrets },
+      ...defined({ openSandboxes: options.openSandboxes }),
+    }),
     (it) => it.close(),
   );
   const delivery = keep(

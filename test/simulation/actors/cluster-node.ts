@@ -193,7 +193,10 @@ export class ClusterNodeActor {
       const collector = await startCollector({
         ...own,
         store,
-        ...optionsOfRun({ receivers, clock, run, watchersAreSlowerBy: WATCHERS_ARE_SLOWER_BY }),
+        ...optionsOfRun({
+          ...{ world, history, receivers, clock, run },
+          watchersAreSlowerBy: WATCHERS_ARE_SLOWER_BY,
+        }),
       });
       began.readyAtMs = world.elapsedMs;
       leadership.isReady = true;

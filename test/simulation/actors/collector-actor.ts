@@ -84,7 +84,10 @@ export class CollectorActor implements Site {
     world.note(`collector starts, run ${run}`);
     const collector = startCollector({
       ...optionsOfProcess(world, history, clock),
-      ...optionsOfRun({ receivers, clock, run, watchersAreSlowerBy: this.#options.watchersAreSlowerBy }),
+      ...optionsOfRun({
+        ...{ world, history, receivers, clock, run },
+        watchersAreSlowerBy: this.#options.watchersAreSlowerBy,
+      }),
       dataDirectory: DATA_FOLDER,
       store: mountedStore(opened.store, mount),
       profiles: mountedProfiles(opened.profiles.open(), mount),

@@ -109,6 +109,17 @@ export interface Post {
   ended?: { readonly atMs: number; readonly what: string; readonly retryAfter?: string | undefined };
 }
 
+/** A message in a transformation's function. */
+export interface Transformed {
+  readonly id: string;
+  readonly version: number;
+  readonly messageId: string;
+  /** What came out. */
+  readonly kind: string | undefined;
+  readonly run: number;
+  readonly atMs: number;
+}
+
 /** An outcome that reached the disk. */
 export interface StoredOutcome {
   readonly state: string;
@@ -233,6 +244,7 @@ export interface History {
   readonly posts: Post[];
   /** Requests that a process sent after another one had replaced it. */
   readonly postsOfReplaced: Post[];
+  readonly transformed: Transformed[];
   readonly stored: StoredDeliveries;
   /** Filled with the embedded store only. */
   readonly appended: AppendedMessages;
@@ -281,6 +293,7 @@ export function newHistory(): History {
     acknowledgements: [],
     posts: [],
     postsOfReplaced: [],
+    transformed: [],
     stored: new StoredDeliveries(),
     appended: new AppendedMessages(),
     runs: [],

@@ -6,6 +6,7 @@ import type { World } from "../world/world.js";
 import { ADMIN_TOKEN } from "./call-api.js";
 import type { History } from "./history.js";
 import type { Receivers } from "./receivers.js";
+import { simulatedSandboxes } from "./sandboxes.js";
 
 const SECRET_KEY = "5a".repeat(32);
 
@@ -34,6 +35,8 @@ export function optionsOfProcess(
 }
 
 export interface RunParts {
+  readonly world: World;
+  readonly history: History;
   readonly receivers: Receivers;
   readonly clock: ProcessClock;
   readonly run: number;
@@ -42,8 +45,9 @@ export interface RunParts {
 }
 
 /** What one run of a collector has: a process that owns a cluster has several. */
-export function optionsOfRun({ receivers, clock, run, watchersAreSlowerBy }: RunParts) {
+export function optionsOfRun({ world, history, receivers, clock, run, watchersAreSlowerBy }: RunParts) {
   return {
+    openSandboxes: async () => simulatedSandboxes({ world, history }, run, clock),
     clock,
     watchClock: slowed(clock, watchersAreSlowerBy),
     openEndpoint: receivers.endpointsOf(run, () => clock.isAlive),

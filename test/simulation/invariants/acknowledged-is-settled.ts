@@ -58,15 +58,16 @@ export function mayStillWait({ receivers }: Cast, { plan, urls }: CastDestinatio
 
 function mayBeFiltered(
   { history }: Cast,
-  { droppedOdd }: CastDestination,
+  { droppedOdd, transformation }: CastDestination,
   { sourceId, message }: { readonly sourceId: string; readonly message: object },
 ): boolean {
   const { event, properties } = message as {
     readonly event?: unknown;
     readonly properties?: { readonly odd?: unknown };
   };
+  const mayDropOdd = droppedOdd || transformation?.saved.has("drops odd") === true;
   return (
-    (droppedOdd && properties?.odd === true) || (history.blocking.has(sourceId) && event === BLOCKED_EVENT)
+    (mayDropOdd && properties?.odd === true) || (history.blocking.has(sourceId) && event === BLOCKED_EVENT)
   );
 }
 

@@ -25,6 +25,7 @@ import { sdkWaitsAsAsked } from "./sdk-waits-as-asked.js";
 import { sentNoMoreAfterItsEnd } from "./sent-no-more-after-its-end.js";
 import { settingsHold } from "./settings-hold.js";
 import { storedOnce } from "./stored-once.js";
+import { transformationsHold } from "./transformations-hold.js";
 import { usageAddsUp } from "./usage-adds-up.js";
 
 /** Every promise that is checked after each run. */
@@ -56,4 +57,5 @@ export const INVARIANTS: readonly Invariant[] = [
   settingsHold,
   beforeSendDecides,
   rateLimitsHold,
+  transformationsHold,
 ];

@@ -3,6 +3,7 @@ import { ClusterActor } from "../actors/cluster-actor.js";
 import { CollectorActor, type CollectorActorOptions } from "../actors/collector-actor.js";
 import { type History, newHistory } from "../actors/history.js";
 import { Receivers } from "../actors/receivers.js";
+import type { Behaviour } from "../actors/sandboxes.js";
 import { SdkActor } from "../actors/sdk-actor.js";
 import type { Site } from "../actors/site.js";
 import { Disk } from "../world/disk.js";
@@ -20,6 +21,8 @@ export interface CastDestination {
   readonly urls: string[];
   /** An administrator set its filters: it may have dropped odd messages. */
   droppedOdd: boolean;
+  /** Undefined: it has none. */
+  readonly transformation: CastTransformation | undefined;
   /** An administrator disabled it for a while: it may skip messages. */
   wasDisabled: boolean;
   /** When it was certainly disabled. */
@@ -28,6 +31,15 @@ export interface CastDestination {
   enablings: number;
   /** URLs that it certainly had no longer. */
   readonly left: { readonly urls: readonly string[]; readonly fromMs: number }[];
+}
+
+/** The code between the sources and a destination. */
+export interface CastTransformation {
+  readonly id: string;
+  /** Everything that it may have done. */
+  readonly saved: Set<Behaviour>;
+  /** Which version was certainly in force, and when. */
+  readonly answered: { readonly version: number; readonly atMs: number }[];
 }
 
 /** Everybody who takes part in a run. */
@@ -123,12 +135,18 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
   const destinations: CastDestination[] = [];
   for (const plan of scenario.destinations) {
     const urls = Array.from({ length: plan.urls }, (_, index) => `https://${plan.name}-${index}.example/`);
+    const made = plan.isTransformed
+      ? await call<{ id: string }>("POST", "/transformations", {
+          ...{ name: plan.name, code: "passes all", language: "javascript" },
+        })
+      : undefined;
     const { id } = await call<{ id: string }>("POST", "/destinations", {
       type: "webhooks",
       name: plan.name,
       sourceIds: plan.sources.map((index) => sources[index]?.id),
       retryForMs: plan.retryForMs,
       filters: plan.dropsOdd ? DROPS_ODD : [],
+      ...(made === undefined ? {} : { transformationId: made.id }),
       settings: {
         webhooks: urls.map((url) => ({ url })),
         order: plan.order,
@@ -141,6 +159,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
       plan,
       urls,
       droppedOdd: plan.dropsOdd,
+      transformation: made && { id: made.id, saved: new Set(["passes all"]), answered: [] },
       wasDisabled: false,
       off: [],
       enablings: 0,

@@ -69,6 +69,7 @@ function anyDestination(random: Random, index: number, sources: number): Destina
     concurrency: random.pick([1, 2, 50]),
     retryForMs: random.pick([MINUTE_MS, 30 * MINUTE_MS, 4 * HOUR_MS]),
     dropsOdd: random.chance(0.2),
+    isTransformed: random.fork(`transformation ${index}`).chance(0.15),
     urls: random.pick([1, 1, 1, 2]),
     success: random.pick(["any", "each"]),
   };

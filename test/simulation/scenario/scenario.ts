@@ -11,6 +11,8 @@ export interface DestinationPlan {
   readonly retryForMs: number;
   /** Drops track messages whose property `n` is odd. */
   readonly dropsOdd: boolean;
+  /** It has a transformation, whose code changes. */
+  readonly isTransformed: boolean;
   readonly urls: number;
   readonly success: "any" | "each";
 }

@@ -18,6 +18,7 @@ import { type RetentionStep, retentionSteps } from "./steps/retention.js";
 import { type SettingsStep, settingsSteps } from "./steps/settings.js";
 import { type SourceStep, sourceSteps } from "./steps/source.js";
 import { type StopStep, stopSteps } from "./steps/stop.js";
+import { type TransformationStep, transformationSteps } from "./steps/transformation.js";
 
 /** One thing that happens in a run. */
 export type Step =
@@ -37,7 +38,8 @@ export type Step =
   | ClusterStep
   | RaceStep
   | ApplicationStep
-  | SourceStep;
+  | SourceStep
+  | TransformationStep;
 
 /**
  * A kind of step. To add one: write a file in `steps/`, add its type to `Step`, and the kind to `STEP_KINDS`.
@@ -68,6 +70,7 @@ export const STEP_KINDS: readonly StepKind<never>[] = [
   raceSteps,
   applicationSteps,
   sourceSteps,
+  transformationSteps,
 ] as unknown as readonly StepKind<never>[];
 
 export function runStep(step: Step, cast: Cast): void {

@@ -17,8 +17,9 @@ export function deliveryThreads(
   key: Uint8Array,
   store: Store,
 ): Pick<SpreadParts, "count" | "startThread"> | undefined {
-  const { workers = 1, clock, resolve, openEndpoint, tracing, destinations = [] } = options;
-  const isOnlyHere = clock !== undefined || resolve !== undefined || openEndpoint !== undefined;
+  const { workers = 1, tracing, destinations = [] } = options;
+  const { clock, resolve, openEndpoint, openSandboxes } = options;
+  const isOnlyHere = [clock, resolve, openEndpoint, openSandboxes].some((one) => one !== undefined);
   // Whether a trace begins at the collector is for the exporter to say.
   const beginsTraces =
     tracing !== undefined && tracing.exportsSpans !== false && tracing.startsTraces !== false;
