@@ -100,4 +100,11 @@ export const BUGS_OF_DELIVERIES: readonly PlantedBug[] = [
     withinSeeds: 10,
     foundAt: 9,
   },
+  {
+    name: "retries-skip-transformations",
+    breaks: "A message that is sent again does not pass its transformation.",
+    invariant: "transformations-hold",
+    withinSeeds: 20,
+    foundAt: 6,
+  },
 ];
