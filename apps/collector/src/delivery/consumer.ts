@@ -1,7 +1,7 @@
 import type { ConsumerState, Lane, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
 import { StoreError } from "@sluice/event-log";
 import type { CircuitBreaker, Clock } from "@sluice/resilience";
-import type { Destination, Flow, RoundOutcome } from "../destinations/destination.js";
+import type { Destination, Flow, CountedOutcome as Outcome } from "../destinations/destination.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import { addedConnections } from "./control/connections.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
@@ -74,8 +74,6 @@ type State =
   | { readonly kind: "paused" }
   | { readonly kind: "running"; readonly destination: OpenDestination }
   | { readonly kind: "closed" };
-
-type Outcome = Exclude<RoundOutcome, { kind: "aborted" }>;
 
 /** A delivery that failed or is pending. */
 export interface Discardable {
@@ -467,7 +465,10 @@ export class Consumer {
   #start(work: Work): void {
     const { clock } = this.#options;
     const listener = this.#listener;
-    const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, listener);
+    const routing = this.#routing;
+    const isOutdated = (): boolean =>
+      listener !== this.#listener || routing !== this.#routing || this.#feed.isSuppressed(work.stored);
+    const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, listener, isOutdated);
     const message = outgoing(work, this.#formatTime);
     if (message === undefined || this.#state.kind !== "running") {
       const reason = "this kind of message goes to no destination";
@@ -478,7 +479,8 @@ export class Consumer {
     this.#inFlight.enter(bytes);
     if (work.retry !== undefined) this.#retriesInFlight.enter(0);
     this.#state.destination.deliver(message, round, (outcome) => {
-      if (outcome.kind !== "aborted") this.#conclude(work, round, outcome, listener);
+      if (outcome.kind === "postponed") this.#postpone(work);
+      else if (outcome.kind !== "aborted") this.#conclude(work, round, outcome, listener);
       if (work.retry !== undefined) this.#retriesInFlight.leave(0);
       this.#leave(bytes);
     });
@@ -487,6 +489,22 @@ export class Consumer {
   #leave(bytes: number): void {
     this.#inFlight.leave(bytes);
     this.#pump();
+  }
+
+  /** Leaves a message to the retry queue as it was before its round: from there, it is decided anew. */
+  #postpone({ stored, retry, place }: Work): void {
+    const nowMs = Math.round(this.#options.clock.monotonic());
+    if (this.#gate.isProbing) this.#gate.probeNotSent(nowMs);
+    const { offset } = stored;
+    const untried: Retry = {
+      ...{ offset, rounds: 0, firstAttemptAtMs: nowMs, dueAtMs: nowMs, doneUrls: [], replay: false },
+      reason: "waits for settings that have changed",
+    };
+    const lane = retry?.replay === true ? undefined : this.#users.laneOf(stored);
+    const next: Retry = { ...(retry ?? untried), dueAtMs: nowMs, ...(lane === undefined ? {} : { lane }) };
+    this.#ledger.retry(stored, next);
+    this.#users.failed(stored, next);
+    if (place !== undefined) this.#cursor.done(place);
   }
 
   /** Records what a round's outcome means for its message. */

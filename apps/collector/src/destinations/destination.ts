@@ -117,6 +117,11 @@ export interface Round {
   readonly failedUrls: readonly string[];
   /** A test message: the attempt shows what arrived. Default: false. */
   readonly isTest?: boolean;
+  /**
+   * Whether something changed since it began: the destination or what it gets, or the message's user was deleted. Ask before sending
+   * what took time to prepare, and end as `postponed`. Absent: nothing changes.
+   */
+  isOutdated?(): boolean;
   /** Call it when an attempt starts. Returns the trace context to send. Absent, or undefined: the message belongs to no trace. */
   startTrace?(): AttemptTrace | undefined;
   /** Records an attempt in the trace. May be called after the round has ended. `trace`: from `startTrace`. */
@@ -178,5 +183,10 @@ export type RoundOutcome =
     }
   /** A transformation dropped the message: nothing was sent. */
   | { readonly kind: "filtered"; readonly reason: string }
+  /** Something changed before anything was sent: the message is decided anew. The round does not count. */
+  | { readonly kind: "postponed" }
   /** The destination was closed during the round. The round does not count. */
   | { readonly kind: "aborted" };
+
+/** How a round ended that counts. */
+export type CountedOutcome = Exclude<RoundOutcome, { kind: "aborted" | "postponed" }>;

@@ -11,13 +11,13 @@ import {
   retryPolicyFor,
   windowText,
 } from "../../src/delivery/settling/retry-schedule.js";
-import type { RoundOutcome, TargetRetry } from "../../src/destinations/destination.js";
+import type { CountedOutcome, TargetRetry } from "../../src/destinations/destination.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const NOW = Date.UTC(2026, 0, 1);
 
-type RetryOutcome = Extract<RoundOutcome, { kind: "retry" }>;
+type RetryOutcome = Extract<CountedOutcome, { kind: "retry" }>;
 const retry = (retryAfterMs?: number): RetryOutcome => ({
   kind: "retry",
   reason: "HTTP 503",
@@ -50,7 +50,7 @@ const gaveUp: Decision = {
 };
 
 describe("decide", () => {
-  it.each<[name: string, outcome: Exclude<RoundOutcome, { kind: "aborted" }>, end: RoundEnd, Decision]>([
+  it.each<[name: string, outcome: Exclude<CountedOutcome, { kind: "aborted" }>, end: RoundEnd, Decision]>([
     [
       "delivered",
       { kind: "delivered", reason: "HTTP 200" },

@@ -319,3 +319,40 @@ it("takes messages into the sandbox together", async () => {
   await fixture.until("n199", "delivered");
   expect(Math.max(...batches)).toBeGreaterThan(20);
 });
+
+it.each<[what: string, change: (fixture: DeliveryFixture, id: string, url: string) => Promise<void>]>([
+  ["has other URLs", (fixture, id, url) => fixture.change(id, { settings: { webhookUrl: url } })],
+  [
+    "gets less of the source",
+    (fixture, id) => fixture.change(id, { filters: [{ events: ["Ordered"], action: { kind: "drop" } }] }),
+  ],
+])("sends nothing of what was in the sandbox while its destination %s", async (_, change) => {
+  const before = await startReceiver();
+  const after = await startReceiver();
+  const inSandbox = Promise.withResolvers<void>();
+  const mayAnswer = Promise.withResolvers<void>();
+  const { openSandboxes } = sandboxes({ rename });
+  const fixture = await openDelivery({
+    async openSandboxes() {
+      const opened = await openSandboxes();
+      return {
+        ...opened,
+        async run(...args) {
+          inSandbox.resolve();
+          await mayAnswer.promise;
+          return opened.run(...args);
+        },
+      };
+    },
+  });
+  await save(fixture, "rename");
+  const id = await fixture.create({ settings: { webhookUrl: before.url }, transformationId: "tr_1" });
+  await fixture.append([{ messageId: "m1" }]);
+  await inSandbox.promise;
+  await change(fixture, id, after.url);
+  mayAnswer.resolve();
+  const ended = await Promise.race([fixture.until("m1", "delivered"), fixture.until("m1", "filtered")]);
+  expect(before.received).toEqual([]);
+  // It was no attempt.
+  expect(after.received.map(({ attempt }) => attempt)).toEqual(ended.state === "delivered" ? [1] : []);
+});

@@ -71,7 +71,8 @@ export async function testSend(
     destination.batches?.drain();
     const outcome = await delivered;
     for (const url of goneUrls) await disableTarget({ store, catalog, clock }, destinationId, url);
-    const state = outcome.kind === "retry" || outcome.kind === "aborted" ? "pending" : outcome.kind;
+    const isOver = outcome.kind === "delivered" || outcome.kind === "failed" || outcome.kind === "filtered";
+    const state = isOver ? outcome.kind : "pending";
     const reason = "reason" in outcome ? outcome.reason : "aborted";
     return { messageId, state, reason, requestBody, attempts };
   } finally {

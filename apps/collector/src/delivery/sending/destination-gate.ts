@@ -12,7 +12,7 @@ import {
   type TokenBucketRate,
   takeTokens,
 } from "@sluice/resilience";
-import type { RoundOutcome } from "../../destinations/destination.js";
+import type { CountedOutcome } from "../../destinations/destination.js";
 
 /**
  * Whether a round may start now.
@@ -99,7 +99,7 @@ export class DestinationGate {
 
   /** Updates the breaker with the outcome of a round. A `Retry-After` delays the next probe by `longestWaitMs` at most. */
   observe(
-    outcome: Exclude<RoundOutcome, { kind: "aborted" | "filtered" }>,
+    outcome: Exclude<CountedOutcome, { kind: "filtered" }>,
     { nowMs, random, longestWaitMs }: { nowMs: number; random: number; longestWaitMs: number },
   ): void {
     if (isAlive(outcome)) {
@@ -118,7 +118,7 @@ export class DestinationGate {
 }
 
 /** Whether the round shows that the destination works, whatever became of the message. */
-function isAlive(outcome: Exclude<RoundOutcome, { kind: "aborted" | "filtered" }>): boolean {
+function isAlive(outcome: Exclude<CountedOutcome, { kind: "filtered" }>): boolean {
   if (outcome.kind === "failed") return outcome.countsAgainst !== true;
   return outcome.kind === "delivered" || outcome.alive === true;
 }

@@ -2,6 +2,7 @@ import type { Attempt, UrlRetry } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import {
   type AttemptTrace,
+  type CountedOutcome,
   NOT_TRIED,
   type OutgoingMessage,
   type Round,
@@ -25,7 +26,7 @@ export interface RoundListener {
   /** An attempt at a target ended; `error` is absent if the target accepted the message. */
   attempted(url: string, error: string | undefined): void;
   /** A round that would have ended so goes on. */
-  repeated(failure: Exclude<RoundOutcome, { kind: "aborted" }>, round: MessageRound): void;
+  repeated(failure: CountedOutcome, round: MessageRound): void;
 }
 
 /**
@@ -41,6 +42,7 @@ export class MessageRound implements Round {
   /** URLs with retries of their own that are not due yet. */
   readonly waiting: readonly UrlRetry[];
   readonly waitingUrls: readonly string[];
+  readonly isOutdated: () => boolean;
   readonly #work: Work;
   readonly #listener: RoundListener;
   readonly #trace: RoundTrace;
@@ -48,7 +50,14 @@ export class MessageRound implements Round {
   /** Attempts at it as it is, after the first. */
   #repetitions = 0;
 
-  constructor(work: Work, nowMs: number, policy: RetryPolicy, listener: RoundListener) {
+  constructor(
+    work: Work,
+    nowMs: number,
+    policy: RetryPolicy,
+    listener: RoundListener,
+    isOutdated: () => boolean,
+  ) {
+    this.isOutdated = isOutdated;
     const { retry } = work;
     this.doneUrls = retry?.doneUrls ?? [];
     this.failedUrls = retry?.failedUrls ?? [];
@@ -101,7 +110,8 @@ export class MessageRound implements Round {
 
   repeat(failure?: RoundOutcome): void {
     this.#repetitions += 1;
-    if (failure !== undefined && failure.kind !== "aborted") this.#listener.repeated(failure, this);
+    if (failure !== undefined && failure.kind !== "aborted" && failure.kind !== "postponed")
+      this.#listener.repeated(failure, this);
   }
 
   gone(url: string): void {

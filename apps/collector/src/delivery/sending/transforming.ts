@@ -34,6 +34,8 @@ export function transforming(destination: Destination, parts: TransformingParts)
     const atMs = parts.clock.now();
     const applied = under.track(transformations.apply(ids, message));
     const result = await Promise.race([applied, closed.promise]);
+    // What it became belongs to settings that are gone, or to a user who is.
+    if (result.kind !== "aborted" && round.isOutdated?.() === true) return { kind: "postponed" };
     if (result.kind === "messages") return sendAll(destination, result, round);
     if (result.kind === "failed") {
       const error = { code: TRANSFORM_FAILED, message: result.message };

@@ -1,7 +1,7 @@
 import type { Retry, UrlRetry } from "@sluice/event-log";
 import { FIRST_RETRY_WITHIN_MS, RETRY_WINDOW, retryTiming } from "@sluice/protocol";
 import { type BackoffOptions, backoffDelayMs } from "@sluice/resilience";
-import type { RoundOutcome, TargetRetry } from "../../destinations/destination.js";
+import type { CountedOutcome, RoundOutcome, TargetRetry } from "../../destinations/destination.js";
 
 /** When a failed message is tried again, and when it is given up. */
 export interface RetryPolicy {
@@ -68,11 +68,7 @@ export type Decision =
 type Retriable = Extract<RoundOutcome, { kind: "retry" }>;
 
 /** Decides what happens to a message after a round. */
-export function decide(
-  outcome: Exclude<RoundOutcome, { kind: "aborted" }>,
-  end: RoundEnd,
-  policy: RetryPolicy,
-): Decision {
+export function decide(outcome: CountedOutcome, end: RoundEnd, policy: RetryPolicy): Decision {
   if (outcome.kind !== "retry") return { kind: "finish", state: outcome.kind, reason: outcome.reason };
   if (outcome.targets !== undefined) return decideForEach(outcome, outcome.targets, end, policy);
   const { doneUrls, failedUrls } = outcome;
