@@ -31,6 +31,11 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "suppressions.lift": "Lifted suppression of",
   "tokens.create": "Created token",
   "tokens.revoke": "Revoked token",
+  "transformations.create": "Created transformation",
+  "transformations.delete": "Deleted transformation",
+  "transformations.dryRun": "Dry-ran code of transformation",
+  "transformations.patch": "Changed transformation",
+  "transformations.test": "Tried code of transformation",
 };
 
 /** In words; the name itself for an operation that this page does not know. */
