@@ -57,7 +57,7 @@ describe("sources, destinations, deliveries", () => {
     const { id } = await json(["destinations", "create", "--webhook", hook.url, "--disabled"]);
     expect(await json(["destinations", "test", id], 6)).toMatchObject({ state: "failed" });
     const { out } = await at.sluice(["destinations", "test", id], 6);
-    expect(out).toMatch(/^failed: HTTP 404\nURL.*\n.* 404 +\d+ +answered 404 /);
+    expect(out).toMatch(/^failed: HTTP 404\nsent: \{.*\nURL.*\n.* 404 +\d+ +answered 404 /);
     await at.sluice(["destinations", "delete", id, "--yes"]);
   });
 
