@@ -33,9 +33,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "tokens.revoke": "Revoked token",
   "transformations.create": "Created transformation",
   "transformations.delete": "Deleted transformation",
-  "transformations.dryRun": "Dry-ran code of transformation",
   "transformations.patch": "Changed transformation",
-  "transformations.test": "Tried code of transformation",
 };
 
 /** In words; the name itself for an operation that this page does not know. */
