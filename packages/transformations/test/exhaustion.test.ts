@@ -122,7 +122,7 @@ describe("exhaustion ends its own run, names the cause, and stops nobody else", 
     const deep = {
       messageId: "deep",
       timeMs: 0,
-      json: `{"messageId":"deep","a":${"[".repeat(16_000)}${"]".repeat(16_000)}}`,
+      json: `{"messageId":"deep","a":${"[".repeat(60_000)}${"]".repeat(60_000)}}`,
     };
     const [first, ...rest] = itemsOf(4);
     const code = codeOf("export default (m) => m");
