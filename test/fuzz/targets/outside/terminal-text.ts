@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { styleFor } from "../../../../packages/cli/src/terminal/style.js";
 import { table } from "../../../../packages/cli/src/terminal/table.js";
 import { clip, terminalJson, terminalText } from "../../../../packages/cli/src/terminal/terminal-text.js";
 import { wrapLines } from "../../../../packages/cli/src/terminal/wrap-lines.js";
@@ -45,6 +46,7 @@ export const terminalTexts = textTarget({
         [text, 1],
         ["x", text],
       ],
+      { style: styleFor({ NO_COLOR: "1" }, false), tableColumns: 80 },
     ).split("\n");
     expect(lines).toHaveLength(4);
     for (const line of lines) expect(line).not.toMatch(HARMFUL);
