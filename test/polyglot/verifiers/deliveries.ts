@@ -25,13 +25,13 @@ export interface Case {
 
 const base64 = (text: string): string => `whsec_${Buffer.from(text).toString("base64")}`;
 
-/** By the name of a destination: the secrets that it signs with, and whether it sends arrays of messages. */
+/** By the name of a destination: the secrets that it signs with, and whether it sends batches. */
 const DESTINATIONS: Readonly<Record<string, readonly [secrets: readonly string[], isBatch?: "batch"]>> = {
   text: [["a secret of your own"]],
   unicode: [["Geheimnis ☂ 🎈"]],
   base64: [[base64("0123456789abcdef01234567")]],
   rotated: [[base64("the newer secret, of 32 bytes ..."), base64("the older secret, of 32 bytes ...")]],
-  arrays: [["a secret of your own"], "batch"],
+  batches: [["a secret of your own"], "batch"],
 };
 
 /** A body grows when the collector writes numbers out, so 32 KB of message and as much of context make some hundred KB. */
@@ -68,7 +68,11 @@ export async function collectDeliveries(): Promise<ReadonlyMap<string, readonly 
   try {
     for (const [name, [sharedSecret, isBatch]] of Object.entries(DESTINATIONS)) {
       const webhooks = [{ url: `http://127.0.0.1:${port}/${name}` }];
-      const settings = { webhooks, sharedSecret, ...(isBatch && { batchMessages: 100, batchAgeMs: 10 }) };
+      const settings = {
+        webhooks,
+        sharedSecret,
+        ...(isBatch && { batch: { maxMessages: 100, maxAgeMs: 10 } }),
+      };
       const destination = {
         type: "webhooks",
         name,
@@ -83,7 +87,7 @@ export async function collectDeliveries(): Promise<ReadonlyMap<string, readonly 
     await post("/v1/batch", basic, BODY);
     await until("all deliveries arrive", () =>
       [...deliveries.values()].every(
-        (received) => received.flatMap(({ body }) => JSON.parse(body)).length === MESSAGES.length,
+        (received) => received.flatMap(({ body }) => messagesIn(body)).length === MESSAGES.length,
       ),
     );
     return deliveries;
@@ -91,6 +95,11 @@ export async function collectDeliveries(): Promise<ReadonlyMap<string, readonly 
     receiver.close();
     await close();
   }
+}
+
+function messagesIn(body: string): readonly unknown[] {
+  const parsed = JSON.parse(body) as { readonly messages?: readonly unknown[] };
+  return parsed.messages ?? [parsed];
 }
 
 /** The deliveries as they are, and with a change that verifiers have to notice. */

@@ -47,12 +47,12 @@ describe.skipIf(!isTested)("what the collector sends", () => {
     cases = casesOf(await collectDeliveries());
   }, 60_000);
 
-  test("is single, an array and large, with text and binary secrets, and with two of them", () => {
+  test("is single, a batch and large, with text and binary secrets, and with two of them", () => {
     expect(cases.length).toBeGreaterThan(100);
     expect(cases.filter(({ delivery, isStandard }) => isStandard && isLarge(delivery)).length).toBe(6);
-    const isArray = ({ delivery }: Case): boolean =>
-      delivery.body.startsWith("[{") && delivery.body.includes("},{");
-    expect(cases.filter((one) => one.isStandard && isArray(one)).length).toBe(1);
+    const isBatch = ({ delivery }: Case): boolean =>
+      delivery.body.startsWith('{"messages":[{') && delivery.body.includes("},{");
+    expect(cases.filter((one) => one.isStandard && isBatch(one)).length).toBe(1);
   });
 
   test.each(PROGRAMS.filter(([, isInstalled]) => isInstalled))(

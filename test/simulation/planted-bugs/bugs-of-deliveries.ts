@@ -13,8 +13,8 @@ export const BUGS_OF_DELIVERIES: readonly PlantedBug[] = [
     name: "settler-sleeps-on-late-results",
     breaks: "Results that come while others are being stored are not stored after them.",
     invariant: "acknowledged-is-settled",
-    withinSeeds: 10,
-    foundAt: 1,
+    withinSeeds: 50,
+    foundAt: 19,
   },
   {
     name: "calls-urls-again",
