@@ -18,7 +18,7 @@ import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
 import type { Work } from "./reading/work.js";
 import { RetryFeed } from "./retry-feed.js";
-import type { Routing } from "./routing/match.js";
+import { match, type Routing } from "./routing/match.js";
 import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
@@ -466,8 +466,11 @@ export class Consumer {
     const { clock } = this.#options;
     const listener = this.#listener;
     const routing = this.#routing;
+    const replay = work.retry?.replay === true;
     const isOutdated = (): boolean =>
-      listener !== this.#listener || routing !== this.#routing || this.#feed.isSuppressed(work.stored);
+      listener !== this.#listener ||
+      routing !== this.#routing ||
+      match(work.stored, routing, replay).kind !== "deliver";
     const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, listener, isOutdated);
     const message = outgoing(work, this.#formatTime);
     if (message === undefined || this.#state.kind !== "running") {

@@ -50,7 +50,7 @@ export class LogFeed {
     const { users, ledger, cursor } = this.#options;
     for (let next = users.shift(); next !== undefined; next = users.shift()) {
       // Its user may have been deleted while it waited for an earlier message.
-      if (!this.isSuppressed(next.stored)) return next;
+      if (!this.#isSuppressed(next.stored)) return next;
       ledger.finish(next.stored, "suppressed", "the user was deleted");
       users.done(next.stored);
       if (next.place !== undefined) cursor.done(next.place);
@@ -100,7 +100,7 @@ export class LogFeed {
   }
 
   /** Whether the message came before its user was deleted, or while the user was suppressed. */
-  isSuppressed(stored: Pick<StoredMessage, "message" | "offset">): boolean {
+  #isSuppressed(stored: Pick<StoredMessage, "message" | "offset">): boolean {
     return stored.message.type !== "delete" && this.covers(stored);
   }
 

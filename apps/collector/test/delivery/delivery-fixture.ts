@@ -16,7 +16,7 @@ import {
   type NewDestination,
 } from "../../src/delivery/control/connections.js";
 import type { DeliveryPolicy } from "../../src/delivery/delivery-policy.js";
-import { type DeliveryRuntime, startDelivery } from "../../src/delivery/start-delivery.js";
+import { type DeliveryDeps, type DeliveryRuntime, startDelivery } from "../../src/delivery/start-delivery.js";
 import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
 import { type SecretBox, secretBox } from "../../src/destinations/secret-box.js";
 import type { SourceDocument } from "../../src/documents/documents.js";
@@ -38,6 +38,7 @@ export interface FixtureOptions {
   readonly openEndpoint?: OpenEndpoint;
   readonly source?: Partial<SourceDocument>;
   readonly tracing?: Tracing;
+  readonly suppressions?: DeliveryDeps["suppressions"];
   /** Runs the code of transformations. Default: the real sandboxes. */
   readonly openSandboxes?: () => Promise<Sandboxes>;
 }
@@ -127,6 +128,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
       metrics: createMetrics(),
       live,
       tracing: options.tracing,
+      ...(options.suppressions === undefined ? {} : { suppressions: options.suppressions }),
       ...(options.policy === undefined ? {} : { policy: options.policy }),
     });
   let delivery = await start();

@@ -1,4 +1,5 @@
 import { DOCUMENT_KINDS } from "@sluice/event-log";
+import { batchOf } from "@sluice/event-log/testing";
 import type { JsonObject } from "@sluice/protocol";
 import { manualClock } from "@sluice/resilience/testing";
 import type { Sandboxes, TransformItem, TransformResult } from "@sluice/transformations";
@@ -355,4 +356,32 @@ it.each<[what: string, change: (fixture: DeliveryFixture, id: string, url: strin
   expect(before.received).toEqual([]);
   // It was no attempt.
   expect(after.received.map(({ attempt }) => attempt)).toEqual(ended.state === "delivered" ? [1] : []);
+});
+
+it.each([
+  ["is not sent if it came from a source", undefined, "suppressed"],
+  ["is sent if the collector made it for the destination", true, "delivered"],
+] as const)("a message whose user is suppressed while it is in the sandbox %s", async (_, isMade, state) => {
+  const receiver = await startReceiver();
+  let isSuppressed = false;
+  const { openSandboxes } = sandboxes({ rename });
+  const fixture = await openDelivery({
+    suppressions: { covers: () => isSuppressed, purged: () => [], takePurges() {}, purges: [] },
+    async openSandboxes() {
+      const opened = await openSandboxes();
+      return {
+        ...opened,
+        run(...args) {
+          isSuppressed = true;
+          return opened.run(...args);
+        },
+      };
+    },
+  });
+  await save(fixture, "rename");
+  const id = await fixture.create({ settings: { webhookUrl: receiver.url }, transformationId: "tr_1" });
+  const batch = batchOf([{ messageId: "m1" }]);
+  await fixture.store.log.append(isMade ? { ...batch, onlyDestinations: [id] } : batch);
+  await fixture.until("m1", state);
+  expect(receiver.received.length).toBe(state === "delivered" ? 1 : 0);
 });
