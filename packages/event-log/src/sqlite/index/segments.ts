@@ -142,6 +142,13 @@ export class Segments {
     const segments: OpenSegment[] = [];
     const lastSealed = this.sealed.at(-1)?.no ?? 0;
     this.#tailStart = this.#sealedEnd;
+    // The folder may have been written with larger segments.
+    const lengths = new Map(
+      database
+        .prepare('SELECT segment, MAX("end") - MIN(first) AS length FROM tail GROUP BY segment')
+        .all()
+        .map(({ segment, length }) => [Number(segment), Number(length)]),
+    );
     for (const raw of database
       .prepare('SELECT first, segment, "end" AS "end", bytes, min_ms, max_ms, keys FROM tail ORDER BY first')
       .iterate()) {
@@ -150,8 +157,7 @@ export class Segments {
       if (row.segment <= lastSealed) continue;
       let segment = segments.at(-1);
       if (segment?.no !== row.segment) {
-        // The folder may have been written with larger segments.
-        const capacity = Math.max(this.#options.tuning.segmentMessages, row.end - row.first);
+        const capacity = Math.max(this.#options.tuning.segmentMessages, lengths.get(row.segment) ?? 0);
         segment = new OpenSegment(row.segment, row.first, capacity);
         segments.push(segment);
       }
