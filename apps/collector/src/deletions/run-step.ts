@@ -11,7 +11,6 @@ import { deliveriesIn, deliveryNow, withDeliveries } from "./delete-messages.js"
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
 import { devicesOf } from "./devices-of.js";
 import { idsOfUser, type ProfileRemoval } from "./ids-of-user.js";
-
 import { messagesOf } from "./messages-of.js";
 
 export interface DeletionParts {

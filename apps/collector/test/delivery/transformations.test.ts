@@ -4,6 +4,7 @@ import type { JsonObject } from "@sluice/protocol";
 import { manualClock } from "@sluice/resilience/testing";
 import type { Sandboxes, TransformItem, TransformResult } from "@sluice/transformations";
 import { describe, expect, it } from "vitest";
+import { transforming } from "../../src/delivery/sending/transforming.js";
 import type { TransformationDocument, TransformationVersionDocument } from "../../src/documents/documents.js";
 import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
 import { closeReceivers, type Received, startReceiver } from "./receiver.js";
@@ -94,6 +95,41 @@ describe("a destination with a transformation", () => {
     await fixture.until("m1", "delivered");
     expect(bodies(receiver.received)).toMatchObject([{ event: "Shop Ordered", messageId: "m1" }]);
     expect(await fixture.attempts(id, "m1")).toMatchObject([{ transformation: "Names, version 1" }]);
+  });
+
+  it("is tested with what the function returns, and shows that as what was sent", async () => {
+    const receiver = await startReceiver();
+    const fixture = await openDelivery(sandboxes({ rename }));
+    await save(fixture, "rename");
+    const id = await fixture.create({ settings: { webhookUrl: receiver.url }, transformationId: "tr_1" });
+    const sent = await fixture.delivery.test(id);
+    expect(sent?.requestBody).toBe(receiver.received[0]?.body);
+    expect(sent?.requestBody).toContain("Shop Test Event");
+  });
+
+  it("is told that a message is a test", async () => {
+    const message = { messageId: "m1", sourceId: "src_1", message: { type: "track" as const } };
+    const outgoing = { ...message, timestamp: "2026-01-01T00:00:00.000Z", offset: 0, receivedAtMs: 0 };
+    const told: unknown[] = [];
+    const destination = transforming(
+      {
+        flow: { concurrency: 1, order: "none" },
+        async deliver(_, { isTest }) {
+          told.push(isTest);
+          return { kind: "delivered", reason: "200" };
+        },
+        close: async () => {},
+      },
+      {
+        transformations: { apply: async (_, one) => ({ kind: "messages", messages: [one], by: "Names" }) },
+        chain: () => ["tr_1"],
+        clock: manualClock(),
+      },
+    );
+    const round = { number: 1, isAgain: true, isLast: true, waitingUrls: [], doneUrls: [], failedUrls: [] };
+    const quiet = { numberAt: () => 1, record() {}, repeat() {}, gone() {} };
+    await destination.deliver(outgoing, { ...round, ...quiet, isTest: true });
+    expect(told).toEqual([true]);
   });
 
   it("cannot change the id, the type or the time of receipt, and may change the timestamp", async () => {

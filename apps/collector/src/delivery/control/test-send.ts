@@ -4,7 +4,7 @@ import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { formatTime, webhookPayload } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../../destinations/catalog.js";
-import type { OutgoingMessage, RoundAttempt } from "../../destinations/destination.js";
+import type { Destination, OutgoingMessage, RoundAttempt } from "../../destinations/destination.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import { chainOf, type Transformations } from "../../transformations/transformations.js";
@@ -30,8 +30,8 @@ export interface TestParts {
 }
 
 /**
- * Sends one track message, `Test Event`, as any message is sent: same settings, transformation, signature, address rules and deadline. It is not
- * logged and is tried once. Works for disabled destinations too. Resolves with undefined if there is no such destination.
+ * Sends one track message, `Test Event`, as any message is sent: same settings, transformation, signature, address rules and deadline.
+ * It is not logged and is tried once. Works for disabled destinations too. Resolves with undefined if there is no such destination.
  */
 export async function testSend(
   { store, catalog, clock, transformations }: TestParts,
@@ -46,15 +46,22 @@ export async function testSend(
     throw new CollectorError("invalid_request", `the destination cannot be opened: ${detail}`, { cause });
   });
   const chain = (): readonly string[] => chainOf(undefined, document.value);
-  const destination = transforming(opened, { transformations, chain, clock });
+  let last: OutgoingMessage | undefined;
+  const watched: Destination = {
+    flow: opened.flow,
+    ...(opened.batches === undefined ? {} : { batches: opened.batches }),
+    deliver(message, round) {
+      last = message;
+      return opened.deliver(message, round);
+    },
+    close: () => opened.close(),
+  };
+  const destination = transforming(watched, { transformations, chain, clock });
   try {
     const attempts: (RoundAttempt & { attempt: number })[] = [];
     const goneUrls: string[] = [];
     const nowMs = clock.now();
     const message = testMessage(messageId, document.value, nowMs);
-    const requestBody =
-      type.requestBody?.(document.value.settings, message) ??
-      JSON.stringify(webhookPayload(message.message, message.timestamp));
     const delivered = destination.deliver(message, {
       number: 1,
       isAgain: true,
@@ -74,6 +81,10 @@ export async function testSend(
     const isOver = outcome.kind === "delivered" || outcome.kind === "failed" || outcome.kind === "filtered";
     const state = isOver ? outcome.kind : "pending";
     const reason = "reason" in outcome ? outcome.reason : "aborted";
+    const sent = last ?? message;
+    const requestBody =
+      type.requestBody?.(document.value.settings, sent) ??
+      JSON.stringify(webhookPayload(sent.message, sent.timestamp));
     return { messageId, state, reason, requestBody, attempts };
   } finally {
     await destination.close();

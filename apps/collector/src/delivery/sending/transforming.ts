@@ -123,6 +123,7 @@ function roundOf(round: Round, transformation: string, index = 0): Round {
     },
     isAgain: round.isAgain,
     isLast: round.isLast,
+    ...(round.isTest === undefined ? {} : { isTest: round.isTest }),
     waitingUrls: round.waitingUrls,
     doneUrls: round.doneUrls,
     failedUrls: round.failedUrls,
