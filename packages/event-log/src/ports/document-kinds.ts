@@ -10,6 +10,14 @@ export const DOCUMENT_KINDS = {
   sourcePlan: "source_plan",
   eventCatalog: "event_catalog",
   incident: "incident",
+  suppression: "suppression",
   transformation: "transformation",
   transformationVersion: "transformation_version",
 } as const;
+
+/** The documents by which messages are admitted. What was admitted by former ones is not stored once a change is answered. */
+export const ADMISSION_KINDS: ReadonlySet<string> = new Set([
+  DOCUMENT_KINDS.source,
+  DOCUMENT_KINDS.sourcePlan,
+  DOCUMENT_KINDS.suppression,
+]);

@@ -1,6 +1,7 @@
 import type { IdDigest } from "../message/id-digest.js";
 import type { Identity } from "../message/identity.js";
 import type { Offset } from "../message/offset.js";
+import { DOCUMENT_KINDS } from "../ports/document-kinds.js";
 
 /** A span of the log in which a user's messages are not delivered; open-ended until the suppression is lifted. */
 export interface SuppressedSpan {
@@ -40,7 +41,7 @@ export function covers(spans: readonly SuppressedSpan[], offset: Offset): boolea
 }
 
 /** The kind of suppression documents in the config store. A document's id is the digest of the suppressed id. */
-export const SUPPRESSION = "suppression";
+export const SUPPRESSION = DOCUMENT_KINDS.suppression;
 
 export interface SuppressionDocument {
   /**

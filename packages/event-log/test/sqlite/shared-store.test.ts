@@ -35,7 +35,7 @@ async function join(store: Store, clock = manualClock()): Promise<Joined> {
   return { joined, stopSharing, port: port2 };
 }
 
-/** The store as a thread that joined sees it, with appends in the thread that has it. */
+/** The store as a thread that joined sees it. */
 const throughPort: OpenStore = async (clock, options) => {
   const store = await openSqliteStore({ directory: temporaryDirectory(), clock, ...options });
   const { joined, stopSharing } = await join(store, clock as ReturnType<typeof manualClock>);
@@ -43,12 +43,7 @@ const throughPort: OpenStore = async (clock, options) => {
     ...store,
     consumers: joined.consumers,
     log: {
-      append: async (batch) => {
-        const appended = await store.log.append(batch);
-        // The other thread knows of it a message later.
-        while (joined.log.head() < store.log.head()) await new Promise(setImmediate);
-        return appended;
-      },
+      append: (batch) => joined.log.append(batch),
       read: (...args) => joined.log.read(...args),
       head: () => joined.log.head(),
       onAppend: (listener) => joined.log.onAppend(listener),
@@ -150,4 +145,54 @@ it("lets no call of a thread through any more once sharing has ended", async () 
 it("passes on what the store refuses", async () => {
   const { joined } = await openJoined();
   await expect(joined.consumers.nextDueMs("dst_unknown")).rejects.toMatchObject({ code: "not_found" });
+});
+
+it("gives a source that another thread names first its number", async () => {
+  const { store, joined } = await openJoined();
+  const one = joined.log.append({ ...idsBatch(["a"]), sourceId: "src_first" });
+  const other = joined.log.append({ ...idsBatch(["b"]), sourceId: "src_second" });
+  const again = joined.log.append({ ...idsBatch(["a"]), sourceId: "src_first" });
+  const own = store.log.append({ ...idsBatch(["c"]), sourceId: "src_second" });
+  const results = await Promise.all([one, other, again, own]);
+  expect(results.map(({ duplicates }) => duplicates)).toEqual([[], [], [0], []]);
+  const stored = await store.log.read(BEFORE_FIRST, { messages: 10, bytes: 10_000 });
+  expect(stored.map(({ sourceId }) => sourceId).sort()).toEqual(["src_first", "src_second", "src_second"]);
+});
+
+it("hands back what was admitted by a source that has changed since", async () => {
+  const { store, joined } = await openJoined();
+  const { promise: mayFollow, resolve: follow } = Promise.withResolvers<void>();
+  // The other thread admits, and hears of the change before it sends.
+  const heard = new Promise<void>((resolve) => {
+    joined.config.watch(() => {
+      resolve();
+      return mayFollow;
+    });
+  });
+  const put = store.config.put("source", "src_1", { name: "A" });
+  await store.config.get("source", "src_1");
+  const early = joined.log.append(idsBatch(["early"]));
+  expect(await early).toEqual({ duplicates: [], isHandedBack: true });
+  await heard;
+  follow();
+  await put;
+  expect(await joined.log.append(idsBatch(["late"]))).toEqual({ duplicates: [] });
+  await store.config.put("token", "tok_1", {});
+  expect(await joined.log.append(idsBatch(["later"]))).toEqual({ duplicates: [] });
+  expect(store.log.head()).toBe(1);
+});
+
+it("answers a change once what was passed on before it is stored, though the other thread has ended", async () => {
+  const { store, joined, stopSharing, port } = await openJoined();
+  const passedOn = once(port, "close");
+  const appended = joined.log.append(idsBatch(["a"])).catch(() => "lost");
+  await store.config.get("source", "src_1");
+  const put = store.config.put("source", "src_1", { name: "A" });
+  stopSharing();
+  await passedOn;
+  expect(await appended).toBe("lost");
+  await put;
+  const head = store.log.head();
+  await store.config.get("source", "src_1");
+  expect(store.log.head()).toBe(head);
 });

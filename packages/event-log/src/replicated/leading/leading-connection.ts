@@ -26,6 +26,8 @@ export interface LeadingParts {
 export class LeadingConnection implements StoreConnection {
   /** Writes are in the log before they are in the copy. */
   readonly readsAfterWrites = false;
+  readonly isShared = false;
+  readonly lastChange = 0;
   readonly #parts: LeadingParts;
   readonly #beforeSend: ((isLast: boolean) => void)[] = [];
   #isScheduled = false;

@@ -88,12 +88,25 @@ export interface LogOperations {
   expireRejections: { request: { nowMs: number }; answer: undefined };
   /** Stores the time, or empties the write-ahead log if nothing was written since the last call. `nowMs`: trusted time. */
   rest: { request: { nowMs: number; monotonicMs: number }; answer: undefined };
-  append: { request: AppendRequest & { readonly trustedMs: number }; answer: AppendAnswer };
+  append: {
+    request: AppendRequest & AdmittedBy & { readonly trustedMs: number };
+    answer: AppendAnswer;
+  };
   readLog: { request: { after: number; messages: number; bytes: number }; answer: ReadAnswer };
   findInLog: { request: FindRequest; answer: FindAnswer };
 }
 
+/** What a request of another thread was made with. */
+export interface AdmittedBy {
+  /** Of the hashes in it. */
+  readonly seed: number;
+  /** The last change of a document that the thread had followed. */
+  readonly change: number;
+}
+
 export interface AppendAnswer {
+  /** A document by which messages are admitted has changed since, and nothing was stored. */
+  readonly isHandedBack?: true;
   /** Pairs: the index of a batch in the request, the index of a message in that batch. */
   readonly duplicates?: readonly number[];
 }

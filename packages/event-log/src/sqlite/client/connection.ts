@@ -85,6 +85,10 @@ export interface StoreConnection {
   ): Promise<Operations[Name]["answer"]>;
   /** Whether a read that is sent together with writes sees them. */
   readonly readsAfterWrites: boolean;
+  /** Whether the store is another thread's, which gives sources their numbers. */
+  readonly isShared: boolean;
+  /** How many changes of documents another thread has told of. 0 in the thread that makes them. */
+  readonly lastChange: number;
   /** Calls what was given to `beforeSend` at the end of this turn of the event loop. */
   schedule(): void;
   /** Calls `prepare` before each message to the worker, so that it can add calls. `isLast`: no other message follows. */
@@ -100,6 +104,8 @@ export interface StoreConnection {
  */
 export class Connection implements StoreConnection {
   readonly readsAfterWrites = true;
+  readonly isShared = false;
+  readonly lastChange = 0;
   readonly #options: WorkerOptions;
   readonly #startThread: StartStoreThread;
   readonly #clock: Clock;

@@ -8,7 +8,7 @@ import { matchesQuery } from "../../rules/matches-query.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
 import { buffersOf, encodeAppend, type HashedBatch, hashBatch, KeyHasher } from "../calls/append-request.js";
 import { decodeRow, type LogRow } from "../calls/log-row.js";
-import type { AppendAnswer, FindAnswer, LogStats, Snapshot } from "../calls/operations.js";
+import type { AppendAnswer, FindAnswer, LogStats, Operations, Snapshot } from "../calls/operations.js";
 import type { StoreConnection } from "./connection.js";
 import { ReadAhead, type ReadRequest } from "./read-ahead.js";
 import { SourceNames } from "./source-names.js";
@@ -23,6 +23,8 @@ interface PendingAppend extends Waiting {
   readonly batch: HashedBatch;
   /** The seed of the store whose hashes the batch has. */
   readonly seed: number;
+  /** The last change of a document that was followed when it was admitted. */
+  readonly change: number;
 }
 
 /** How much of the log one page of a search without an index reads and decodes. */
@@ -38,6 +40,7 @@ const MAX_REQUESTS = 4;
 const REQUEST_BYTES = 1024 * 1024;
 
 const NO_DUPLICATES: AppendResult = { duplicates: [] };
+const HANDED_BACK: AppendResult = { duplicates: [], isHandedBack: true };
 
 /** The main thread's side of the event log. */
 export class SqliteEventLog implements EventLog {
@@ -99,7 +102,7 @@ export class SqliteEventLog implements EventLog {
     const hashed = hashBatch(batch, this.#hasher);
     const { seed } = this.#hasher;
     return new Promise((resolve, reject) => {
-      this.#pending.push({ batch: hashed, seed, resolve, reject });
+      this.#pending.push({ batch: hashed, seed, change: connection.lastChange, resolve, reject });
       connection.schedule();
     });
   }
@@ -139,20 +142,33 @@ export class SqliteEventLog implements EventLog {
     const { seed } = this.#hasher;
     return this.#pending.splice(0, count).filter((pending) => {
       if (pending.seed === seed) return true;
-      pending.reject(new StorageUnavailable("the store was replaced while the messages arrived"));
+      pending.reject(replaced());
       return false;
     });
   }
 
   /** Awaits nothing: it would keep the batches in memory until the answer. */
   async #append(group: readonly PendingAppend[]): Promise<AppendAnswer> {
+    const connection = this.#connection();
     const request = encodeAppend(
       group.map(({ batch }) => batch),
-      this.#sources,
+      connection.isShared ? this.#sources.inOtherThread() : this.#sources,
     );
+    const admittedBy = { seed: this.#hasher.seed, change: Math.min(...group.map(({ change }) => change)) };
+    return connection.ask(
+      "append",
+      { ...request, ...admittedBy, trustedMs: this.#trustedNow() },
+      buffersOf(request),
+    );
+  }
+
+  /** Appends what another thread has encoded. */
+  async appendEncoded(request: Operations["append"]["request"]): Promise<AppendAnswer> {
+    if (request.seed !== this.#hasher.seed) throw replaced();
+    const newSources = this.#sources.assign(request);
     return this.#connection().ask(
       "append",
-      { ...request, trustedMs: this.#trustedNow() },
+      { ...request, newSources, trustedMs: this.#trustedNow() },
       buffersOf(request),
     );
   }
@@ -246,9 +262,13 @@ export class SqliteEventLog implements EventLog {
   }
 }
 
-function settle(waiting: readonly Waiting[], { duplicates }: AppendAnswer): void {
+function replaced(): StorageUnavailable {
+  return new StorageUnavailable("the store was replaced while the messages arrived");
+}
+
+function settle(waiting: readonly Waiting[], { duplicates, isHandedBack }: AppendAnswer): void {
   if (duplicates === undefined) {
-    for (const { resolve } of waiting) resolve(NO_DUPLICATES);
+    for (const { resolve } of waiting) resolve(isHandedBack ? HANDED_BACK : NO_DUPLICATES);
     return;
   }
   const byBatch = waiting.map((): number[] => []);

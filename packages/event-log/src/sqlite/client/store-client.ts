@@ -93,6 +93,7 @@ export class StoreClient {
       share: (port) => {
         const share = new StoreShare(port, {
           connection,
+          append: (request) => this.#log.appendEncoded(request),
           config,
           clock: this.#clock,
           snapshot,

@@ -1,16 +1,26 @@
 import type { Clock } from "@sluice/resilience";
+import { ADMISSION_KINDS } from "../../ports/document-kinds.js";
 import type { ConfigChange, ConfigStore } from "../../ports/documents.js";
 import { StoreError } from "../../ports/errors.js";
 import type { SharePort } from "../../ports/share-port.js";
 import { followInTime } from "../../rules/follow-in-time.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
-import type { Answer, LogStats, OperationName, Operations, Snapshot } from "../calls/operations.js";
+import type {
+  Answer,
+  AppendAnswer,
+  LogStats,
+  OperationName,
+  Operations,
+  Snapshot,
+} from "../calls/operations.js";
 import type { ConflictingDocument } from "../calls/refusal.js";
 import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
 import type { StoreConnection } from "./connection.js";
 
 export interface ShareParts {
   readonly connection: Pick<StoreConnection, "ask">;
+  /** Appends what the other thread has encoded. */
+  readonly append: (request: Operations["append"]["request"]) => Promise<AppendAnswer>;
   readonly config: Pick<ConfigStore, "delete" | "watch">;
   readonly clock: Clock;
   /** What the store's client has copies of, as it is now. */
@@ -22,6 +32,10 @@ export interface ShareParts {
 /**
  * The end of the thread that has the store: passes on the calls of a thread that joined it, and tells it what changed. A change of a
  * document waits until the other thread has followed it. After `close` no call of the other thread reaches the store.
+ *
+ * Appends name the last change that the other thread had followed when it admitted their messages. One that is older than a change of
+ * sources, plans or suppressions is handed back, and a change waits for those that were passed on before. So also a thread that hangs,
+ * or ends, stores nothing by rules that were changed before.
  */
 export class StoreShare {
   readonly #port: SharePort;
@@ -31,6 +45,9 @@ export class StoreShare {
   /** Changes that the other thread has not followed yet. */
   readonly #following = new Map<number, () => void>();
   #lastChange = 0;
+  /** The last change that decides what is admitted. */
+  #lastRule = 0;
+  readonly #appending = new Set<Promise<unknown>>();
   /** How many sources the other thread knows. */
   #sources = 0;
   #stats: LogStats | undefined;
@@ -40,9 +57,11 @@ export class StoreShare {
   constructor(port: SharePort, parts: ShareParts) {
     this.#port = port;
     this.#parts = parts;
-    this.#stopWatching = parts.config.watch((change) =>
-      followInTime(this.#follow(change), parts.clock, this.#closing.signal),
-    );
+    this.#stopWatching = parts.config.watch(async (change) => {
+      const appended = Promise.allSettled(this.#appending);
+      await followInTime(this.#follow(change), parts.clock, this.#closing.signal);
+      await appended;
+    });
     port.on("message", (message) => this.#receive(message as FromMember));
     this.opened();
   }
@@ -62,8 +81,8 @@ export class StoreShare {
 
   close(): void {
     this.#closing.abort();
-    this.#stopWatching();
     this.#port.close();
+    void Promise.allSettled(this.#appending).then(this.#stopWatching);
   }
 
   #post(message: FromHost, transfer: readonly ArrayBuffer[] = []): void {
@@ -85,12 +104,29 @@ export class StoreShare {
     );
   }
 
-  /** A change of a document goes through the store, so that everybody follows it. */
   #ask(operation: OperationName, request: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown> {
-    if (operation !== "deleteDocument")
-      return this.#parts.connection.ask(operation, request as never, transfer);
-    const { kind, id } = request as Operations["deleteDocument"]["request"];
-    return this.#parts.config.delete(kind, id);
+    switch (operation) {
+      case "append":
+        return this.#append(request as Operations["append"]["request"]);
+      // A change of a document goes through the store, so that everybody follows it.
+      case "deleteDocument": {
+        const { kind, id } = request as Operations["deleteDocument"]["request"];
+        return this.#parts.config.delete(kind, id);
+      }
+      default:
+        return this.#parts.connection.ask(operation, request as never, transfer);
+    }
+  }
+
+  async #append(request: Operations["append"]["request"]): Promise<AppendAnswer> {
+    if (request.change < this.#lastRule) return { isHandedBack: true };
+    const appending = this.#parts.append(request);
+    this.#appending.add(appending);
+    try {
+      return await appending;
+    } finally {
+      this.#appending.delete(appending);
+    }
   }
 
   #answer(answer: Answer): void {
@@ -119,6 +155,8 @@ export class StoreShare {
   #follow(change: ConfigChange): Promise<void> {
     this.#lastChange += 1;
     const number = this.#lastChange;
+    if (ADMISSION_KINDS.has(change.kind)) this.#lastRule = number;
+    if (this.#closing.signal.aborted) return Promise.resolve();
     return new Promise((followed) => {
       this.#following.set(number, followed);
       this.#post({ kind: "changed", number, change });

@@ -2,7 +2,6 @@ import type { Clock } from "@sluice/resilience";
 import { PendingCalls } from "@sluice/resilience/node";
 import type { ConfigStore } from "../../ports/documents.js";
 import { StorageUnavailable, StoreError } from "../../ports/errors.js";
-import type { EventLog } from "../../ports/event-log.js";
 import type { SharePort } from "../../ports/share-port.js";
 import type { Store, StoreHealth } from "../../ports/store.js";
 import { type ConfigWatchers, configWatchers } from "../../rules/config-watchers.js";
@@ -12,10 +11,10 @@ import { sqliteConfigStore } from "../client/config-store.js";
 import type { ConnectionEvents, StoreConnection } from "../client/connection.js";
 import { sqliteConsumers } from "../client/consumers.js";
 import { SqliteEventLog } from "../client/event-log.js";
+import { sqliteRejectionLog } from "../client/rejection-log.js";
 
-/** A store that another thread has. Only that thread appends to the log and puts documents. */
-export interface JoinedStore extends Pick<Store, "consumers"> {
-  readonly log: Omit<EventLog, "append">;
+/** A store that another thread has. Only that thread puts documents. */
+export interface JoinedStore extends Pick<Store, "consumers" | "log" | "rejections" | "health"> {
   readonly config: Pick<ConfigStore, "get" | "list" | "delete" | "watch">;
   close(): void;
 }
@@ -39,11 +38,14 @@ export async function joinStore(port: SharePort, clock: Clock): Promise<JoinedSt
     },
     watchers,
   );
+  connection.beforeSend((isLast) => log.send(isLast));
   await opened.promise;
   const { get, list, delete: remove } = sqliteConfigStore(open);
   return {
     log,
     consumers: sqliteConsumers(open, clock),
+    rejections: sqliteRejectionLog(open),
+    health: () => connection.health(),
     config: { get, list, delete: remove, watch: watchers.watch },
     close: () => void connection.close(),
   };
@@ -56,12 +58,15 @@ interface JoinedEvents extends Pick<ConnectionEvents, "opened" | "stats"> {
 /** The end of the thread that joined. */
 class JoinedConnection implements StoreConnection {
   readonly readsAfterWrites = false;
+  readonly isShared = true;
   readonly #port: SharePort;
   readonly #clock: Pick<Clock, "now">;
   readonly #events: JoinedEvents;
   readonly #watchers: ConfigWatchers;
   readonly #pending = new PendingCalls();
+  readonly #beforeSend: ((isLast: boolean) => void)[] = [];
   #calls: SharedCall[] = [];
+  #lastChange = 0;
   #isScheduled = false;
   #isClosed = false;
 
@@ -93,11 +98,16 @@ class JoinedConnection implements StoreConnection {
   schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#send());
+    setImmediate(() => this.#send(false));
   }
 
-  /** Nothing is appended here. */
-  beforeSend(): void {}
+  beforeSend(prepare: (isLast: boolean) => void): void {
+    this.#beforeSend.push(prepare);
+  }
+
+  get lastChange(): number {
+    return this.#lastChange;
+  }
 
   health(): StoreHealth {
     return this.#isClosed
@@ -106,7 +116,7 @@ class JoinedConnection implements StoreConnection {
   }
 
   async close(): Promise<void> {
-    this.#send();
+    this.#send(true);
     this.#end();
     this.#port.close();
   }
@@ -116,8 +126,9 @@ class JoinedConnection implements StoreConnection {
     this.#pending.rejectAll(closed);
   }
 
-  #send(): void {
+  #send(isLast: boolean): void {
     this.#isScheduled = false;
+    if (!this.#isClosed) for (const prepare of this.#beforeSend) prepare(isLast);
     const calls = this.#calls;
     if (calls.length === 0 || this.#isClosed) return;
     this.#calls = [];
@@ -145,6 +156,7 @@ class JoinedConnection implements StoreConnection {
         return;
       }
       case "changed":
+        this.#lastChange = message.number;
         void this.#watchers.notify([message.change]).then(() => {
           if (!this.#isClosed) this.#post({ kind: "followed", change: message.number });
         });
