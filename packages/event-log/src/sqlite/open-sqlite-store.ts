@@ -3,7 +3,6 @@ import type { Store } from "../ports/store.js";
 import type { RetentionOptions } from "./calls/retention-options.js";
 import { type StoreTuning, TUNING_DEFAULTS } from "./calls/tuning.js";
 import { Connection } from "./client/connection.js";
-import { sqliteSnapshots } from "./client/snapshots.js";
 import { type StartStoreThread, startWorker } from "./client/start-worker.js";
 import { reportedOnce, StoreClient } from "./client/store-client.js";
 import { checkNode } from "./database/check-node.js";
@@ -56,8 +55,5 @@ export async function openSqliteStore({
     clock,
     { ...main.events, damaged: reportedOnce(onDamage), noted: onNote },
   );
-  return main.storeOver(
-    connection,
-    sqliteSnapshots(() => connection),
-  );
+  return main.storeOver(connection);
 }

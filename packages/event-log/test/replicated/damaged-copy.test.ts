@@ -33,7 +33,7 @@ it("does not refuse an entry's call that meets damaged data: other copies would 
   const sources = { numberOf: (id: string, added: [number, string][]) => added.push([1, id]) };
   const batches = [hashBatch(idsBatch(["a", "b"]), new KeyHasher(seed))];
   apply({ operation: "append", request: { ...encodeAppend(batches, sources), trustedMs: 1 } });
-  apply({ operation: "openConsumer", request: { consumerId: "dst_1", startAfter: BEFORE_FIRST } });
+  apply({ operation: "consumers.open", request: ["dst_1", BEFORE_FIRST] });
   const outcomes = [0, 1].map((offset) => ({
     ...{ offset: offset as Offset, state: "delivered" as const, reason: "200", atMs: 1 },
   }));

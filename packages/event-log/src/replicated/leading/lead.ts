@@ -1,6 +1,5 @@
 import type { Clock } from "@sluice/resilience";
 import type { AppliedEntry, LogStats } from "../../sqlite/calls/operations.js";
-import { sqliteSnapshots } from "../../sqlite/client/snapshots.js";
 import { StoreClient } from "../../sqlite/client/store-client.js";
 import type { Copy } from "../copy/copy.js";
 import type { ReplicationEngine } from "../engine.js";
@@ -57,10 +56,7 @@ export async function lead({ engine, clock, copy, apply, compacted, ended }: Lea
     },
   });
   const connection = new LeadingConnection({ engine, writer, copy, compacted, now: () => clock.now() });
-  const store = client.storeOver(
-    connection,
-    sqliteSnapshots(() => connection),
-  );
+  const store = client.storeOver(connection);
   // Closing an ended store only stops its timers.
   const stopRetaining = (): void => void store.close();
   const end = (reason: string): void => {

@@ -1,13 +1,10 @@
 import { StorageUnavailable } from "../../ports/errors.js";
 import type { StoreHealth } from "../../ports/store.js";
 import type { OperationName, Operations } from "../../sqlite/calls/operations.js";
-import { WRITES } from "../../sqlite/calls/operations.js";
+import { CALLS, isWrite } from "../../sqlite/calls/operations.js";
 import type { StoreConnection } from "../../sqlite/client/connection.js";
 import type { ReplicationEngine } from "../engine.js";
 import type { Writer } from "../writer/writer.js";
-
-/** Reads that do not wait for writes: their callers wait for the answers of the writes that they want to see. */
-const AT_ONCE: ReadonlySet<OperationName> = new Set<OperationName>(["readLog", "readSnapshot", "profiles"]);
 
 export interface LeadingParts {
   readonly engine: ReplicationEngine;
@@ -75,7 +72,7 @@ export class LeadingConnection implements StoreConnection {
       case "clear":
         return this.#parts.writer.add({ operation, request }, true);
       default:
-        return WRITES.has(operation) || operation === "commitProfiles"
+        return isWrite(operation) || operation === "commitProfiles"
           ? this.#parts.writer.add({ operation, request })
           : this.#read(operation, request, transfer);
     }
@@ -88,7 +85,7 @@ export class LeadingConnection implements StoreConnection {
     transfer: readonly ArrayBuffer[],
   ): Promise<unknown> {
     const { answered } = this.#parts.writer;
-    if (answered !== undefined && !AT_ONCE.has(operation)) await answered;
+    if (answered !== undefined && CALLS[operation] !== "early read") await answered;
     return this.#parts.copy.ask(operation, request as never, transfer);
   }
 

@@ -38,18 +38,15 @@ export async function makeSnapshot(
     await engine.log.trim(Math.max(0, sequence - keptEntries));
     return record;
   } finally {
-    await Promise.allSettled([
-      copy.ask("endSnapshot", {}),
-      copy.ask("profiles", { method: "endSnapshot", args: [] }),
-    ]);
+    await Promise.allSettled([copy.ask("snapshots.end", []), copy.ask("profileSnapshots.end", [])]);
   }
 }
 
 async function* partsOf(copy: Copy, storeBytes: number, profilesBytes: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < storeBytes; at += PART_BYTES)
-    yield await copy.ask("readSnapshot", { at, bytes: PART_BYTES });
+    yield await copy.ask("snapshots.read", [at, PART_BYTES]);
   for (let at = 0; at < profilesBytes; at += PART_BYTES)
-    yield (await copy.ask("profiles", { method: "readSnapshot", args: [at, PART_BYTES] })) as Uint8Array;
+    yield await copy.ask("profileSnapshots.read", [at, PART_BYTES]);
 }
 
 async function* untilAborted(

@@ -1,22 +1,20 @@
 import type { Identity } from "../../message/identity.js";
 import type { Offset } from "../../message/offset.js";
 import type {
-  Attempt,
-  ConsumerState,
+  Consumers,
   Delivery,
   DeliveryQuery,
   DeliveryTally,
-  Lane,
   Retry,
   ScannedDelivery,
   ScanPart,
 } from "../../ports/consumers.js";
 import type { StoreErrorCode } from "../../ports/errors.js";
 import type { MessageQuery } from "../../ports/event-log.js";
-import type { ProfileCommit } from "../../ports/profiles.js";
+import type { ProfileCommit, ProfileStore } from "../../ports/profiles.js";
 import type { Rejection } from "../../ports/rejections.js";
-import type { SnapshotInfo } from "../../ports/snapshots.js";
-import type { UsageDay } from "../../ports/usage.js";
+import type { SnapshotInfo, Snapshots } from "../../ports/snapshots.js";
+import type { UsageCounters } from "../../ports/usage.js";
 import type { AppendRequest } from "./append-request.js";
 import type { Applied } from "./applied.js";
 import type { LogRow } from "./log-row.js";
@@ -24,57 +22,142 @@ import type { ConflictingDocument } from "./refusal.js";
 import type { SettleRequest } from "./settle-request.js";
 
 /**
- * The calls that the main thread can make to the worker. To add one:
+ * The calls that other threads can make to the store's thread. To add one:
  *
- *  1. Declare it in one of the interfaces below, with its request and answer. Both are structured-cloned: use plain data, and typed
- *     arrays where speed matters.
- *  2. If it writes, list it in `WRITES`. It then is in an entry of the log that it shares with other calls, and is answered when the entry
- *     is synced. After a crash it runs again, with the same request: what it does may depend on that and on stored data alone. All other
- *     calls run after the writes that came with them, on synced data.
+ *  1. A method of a port that the store's thread can answer as it is: name it in `PassedPorts`. Its request is the list of its arguments,
+ *     and `passedOn` makes the method. Any other call: declare it in one of the interfaces below, with its request and answer, and call it
+ *     by `connection.ask(name, request)`. Both travel by structured clone: use plain data, and typed arrays where speed matters.
+ *  2. Say in `CALLS` how it runs.
  *  3. Handle it in `thread/handlers.ts`. A handler that cannot do its work throws a `Refusal`: its call is undone and refused, and the
  *     others go on. The same happens when it meets damaged data. A failure of the disk ends the entry for all calls, and the database
  *     is opened again (see `database/damage.ts`).
  *  4. New tables are a new step at the end of `database/schema.ts`.
- *
- * The main thread calls it with `connection.ask(name, request)`.
  */
 export interface Operations
-  extends LogOperations,
+  extends PassedOperations,
+    LogOperations,
     ConsumerOperations,
     DocumentOperations,
     RejectionOperations,
-    UsageOperations,
     PurgeOperations,
-    SnapshotOperations,
     ClearOperations,
     ReplicaOperations {}
 
 export type OperationName = keyof Operations;
 
-export const WRITES: ReadonlySet<OperationName> = new Set<OperationName>([
-  "append",
-  "retain",
-  "expireRejections",
-  "rest",
-  "resumeRetries",
-  "openConsumer",
-  "settle",
-  "requeue",
-  "retryNow",
-  "removeConsumer",
-  "putDocuments",
-  "deleteDocument",
-  "reject",
-  "purgeMessages",
-  "purgeRejections",
-]);
+/** Methods of ports that reach the store's thread as they are called. */
+export interface PassedPorts {
+  readonly consumers: Pick<
+    Consumers,
+    | "resumeRetries"
+    | "open"
+    | "remove"
+    | "lease"
+    | "inLane"
+    | "lanes"
+    | "withoutLane"
+    | "attemptsOf"
+    | "backlog"
+  >;
+  readonly usage: UsageCounters;
+  readonly snapshots: Snapshots;
+  /** Only in a copy of a replicated log, as the next ones. */
+  readonly profiles: Omit<ProfileStore, "commit" | "compact" | "snapshots" | "close">;
+  readonly profileSnapshots: Snapshots;
+}
 
-/** Neither read-only nor part of a commit. If the disk fails them, it would fail the next commit too. */
-export const MAINTENANCE: ReadonlySet<OperationName> = new Set<OperationName>([
-  "clear",
-  "compact",
-  "beginSnapshot",
-]);
+export type PassedName<Port extends keyof PassedPorts = keyof PassedPorts> = {
+  [P in Port]: `${P}.${keyof PassedPorts[P] & string}`;
+}[Port];
+
+type PassedOperations = {
+  [Name in PassedName]: Name extends `${infer Port extends keyof PassedPorts}.${infer Method}`
+    ? PassedPorts[Port][Method & keyof PassedPorts[Port]] extends (
+        ...args: infer Arguments
+      ) => Promise<infer Answer>
+      ? { request: Arguments; answer: Answer }
+      : never
+    : never;
+};
+
+/** How a call runs. */
+type CallKind =
+  /**
+   * In an entry of the log that it shares with other calls; answered when the entry is synced. After a crash it runs again, with the same
+   * request: what it does may depend on that and on stored data alone.
+   */
+  | "write"
+  /** After the writes that came with it, on synced data. */
+  | "read"
+  /** A read that waits for no writes where the log is elsewhere: its callers wait for the answers of the writes that they want to see. */
+  | "early read"
+  /** Neither read-only nor part of a commit. If the disk fails it, it would fail the next commit too. */
+  | "maintenance";
+
+export const CALLS = {
+  append: "write",
+  retain: "write",
+  expireRejections: "write",
+  rest: "write",
+  "consumers.resumeRetries": "write",
+  "consumers.open": "write",
+  settle: "write",
+  requeue: "write",
+  retryNow: "write",
+  "consumers.remove": "write",
+  putDocuments: "write",
+  deleteDocument: "write",
+  reject: "write",
+  purgeMessages: "write",
+  purgeRejections: "write",
+  clear: "maintenance",
+  compact: "maintenance",
+  "snapshots.begin": "maintenance",
+  readLog: "early read",
+  "snapshots.read": "early read",
+  "profiles.cursor": "early read",
+  "profiles.documents": "early read",
+  "profiles.resolve": "early read",
+  "profiles.load": "early read",
+  "profiles.scan": "early read",
+  "profiles.count": "early read",
+  "profiles.due": "early read",
+  "profiles.nextDueMs": "early read",
+  "profiles.members": "early read",
+  "profiles.held": "early read",
+  "profiles.pending": "early read",
+  "profileSnapshots.begin": "early read",
+  "profileSnapshots.read": "early read",
+  "profileSnapshots.end": "early read",
+  chooseDropped: "read",
+  findInLog: "read",
+  "consumers.lease": "read",
+  "consumers.inLane": "read",
+  "consumers.lanes": "read",
+  "consumers.withoutLane": "read",
+  "consumers.attemptsOf": "read",
+  "consumers.backlog": "read",
+  nextDue: "read",
+  outcomesOf: "read",
+  listDeliveries: "read",
+  scanDeliveries: "read",
+  tallyDeliveries: "read",
+  getDocument: "read",
+  listDocuments: "read",
+  findRejections: "read",
+  "usage.days": "read",
+  "snapshots.end": "read",
+  // Of a replicated log. They are not part of an entry; `commitProfiles` is, but not of the store's own calls.
+  apply: "read",
+  commitProfiles: "read",
+  beginCopySnapshot: "read",
+  describe: "read",
+} as const satisfies Readonly<Record<OperationName, CallKind>>;
+
+/** The operation may come from a log, which may hold others. */
+export function isWrite(operation: string): boolean {
+  return CALLS[operation as OperationName] === "write";
+}
 
 export interface LogOperations {
   /**
@@ -133,22 +216,11 @@ export interface FindAnswer {
 }
 
 export interface ConsumerOperations {
-  resumeRetries: { request: { nowMs: number }; answer: undefined };
-  openConsumer: { request: { consumerId: string; startAfter: number }; answer: ConsumerState };
   settle: { request: SettleRequest; answer: readonly Offset[] | undefined };
   requeue: { request: { consumerId: string; retries: readonly Retry[]; nowMs: number }; answer: undefined };
   retryNow: { request: RetryNowRequest; answer: readonly Offset[] };
-  removeConsumer: { request: { consumerId: string }; answer: undefined };
-  lease: {
-    request: { consumerId: string; nowMs: number; untilMs: number; limit: number; storedUntilMs?: number };
-    answer: readonly Retry[];
-  };
-  inLane: { request: { consumerId: string; lane: number; limit: number }; answer: readonly Retry[] };
-  lanes: { request: { consumerId: string; limit: number; after: number }; answer: readonly Lane[] };
-  withoutLane: { request: { consumerId: string; after: number; limit: number }; answer: readonly Retry[] };
   nextDue: { request: { consumerId: string; nowMs: number }; answer: number | undefined };
   outcomesOf: { request: { offset: number; consumerId?: string }; answer: readonly Delivery[] };
-  attemptsOf: { request: { consumerId: string; offset: number }; answer: readonly Attempt[] };
   listDeliveries: { request: DeliveryListRequest; answer: DeliveryListAnswer };
   /** Times of pending deliveries are monotonic readings. */
   scanDeliveries: {
@@ -160,7 +232,6 @@ export interface ConsumerOperations {
     request: { consumerId: string; before: number };
     answer: ScanPart<DeliveryTally>;
   };
-  backlog: { request: { consumerId: string; after?: number }; answer: { behind: number; retries: number } };
 }
 
 export interface RetryNowRequest {
@@ -221,17 +292,6 @@ export interface RejectionOperations {
   };
 }
 
-export interface UsageOperations {
-  usageDays: { request: { sourceId: string }; answer: readonly UsageDay[] };
-}
-
-/** See `Snapshots`. */
-export interface SnapshotOperations {
-  beginSnapshot: { request: Record<string, never>; answer: SnapshotInfo };
-  readSnapshot: { request: { at: number; bytes: number }; answer: Uint8Array };
-  endSnapshot: { request: Record<string, never>; answer: undefined };
-}
-
 export interface ClearOperations {
   /** Answered by the worker itself, because it replaces the open store. */
   clear: { request: Record<string, never>; answer: undefined };
@@ -244,8 +304,6 @@ export interface ReplicaOperations {
     request: { sequence: number; data: Uint8Array<ArrayBuffer>; isAnswered: boolean };
     answer: AppliedEntry;
   };
-  /** Calls a method of the profiles' file. Only `commitProfiles` changes it. */
-  profiles: { request: { method: ProfileRead; args: readonly unknown[] }; answer: unknown };
   /** Part of an entry. */
   commitProfiles: { request: ProfileCommit; answer: undefined };
   /** Begins snapshots of both files of the copy, as they are after the same entry. */
@@ -256,23 +314,6 @@ export interface ReplicaOperations {
   /** What the main thread keeps a copy of, as it is now. */
   describe: { request: Record<string, never>; answer: Snapshot };
 }
-
-export type ProfileRead =
-  | "cursor"
-  | "documents"
-  | "resolve"
-  | "load"
-  | "scan"
-  | "count"
-  | "due"
-  | "nextDueMs"
-  | "members"
-  | "held"
-  | "pending"
-  | "compact"
-  | "beginSnapshot"
-  | "readSnapshot"
-  | "endSnapshot";
 
 export interface AppliedEntry {
   readonly applied: Applied;

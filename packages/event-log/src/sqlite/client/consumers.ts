@@ -3,40 +3,20 @@ import type { Consumers, Delivery } from "../../ports/consumers.js";
 import { inWallTime, monotonicBounds, scannedInWallTime, tallyInWallTime } from "../../rules/in-wall-time.js";
 import { readCursor, writeCursor } from "../../rules/page-cursor.js";
 import type { DeliveryListAnswer } from "../calls/operations.js";
+import { passedOn } from "../calls/passed-on.js";
 import { encodeSettlement } from "../calls/settle-request.js";
 import type { StoreConnection } from "./connection.js";
 
 /** The main thread's side of the consumers. */
 export function sqliteConsumers(connection: () => StoreConnection, clock: Clock): Consumers {
   return {
-    async resumeRetries(nowMs) {
-      await connection().ask("resumeRetries", { nowMs });
-    },
-
-    open: async (consumerId, startAfter) => connection().ask("openConsumer", { consumerId, startAfter }),
+    ...passedOn("consumers", (operation, args) => connection().ask(operation, args)),
 
     async settle(consumerId, settlement) {
       const request = encodeSettlement(consumerId, settlement, clock.monotonic());
       const buffers = [request.outcomes.buffer, request.attempts.buffer];
       return (await connection().ask("settle", request, buffers)) ?? [];
     },
-
-    lease: async (consumerId, nowMs, untilMs, limit, storedUntilMs) =>
-      connection().ask("lease", {
-        consumerId,
-        nowMs,
-        untilMs,
-        limit,
-        ...(storedUntilMs === undefined ? {} : { storedUntilMs }),
-      }),
-
-    inLane: async (consumerId, lane, limit) => connection().ask("inLane", { consumerId, lane, limit }),
-
-    lanes: async (consumerId, limit, after = Number.MIN_SAFE_INTEGER) =>
-      connection().ask("lanes", { consumerId, limit, after }),
-
-    withoutLane: async (consumerId, after, limit) =>
-      connection().ask("withoutLane", { consumerId, after, limit }),
 
     nextDueMs: async (consumerId) => connection().ask("nextDue", { consumerId, nowMs: clock.monotonic() }),
 
@@ -62,8 +42,6 @@ export function sqliteConsumers(connection: () => StoreConnection, clock: Clock)
         await connection().ask("outcomesOf", { offset, ...(consumerId === undefined ? {} : { consumerId }) })
       ).map((delivery) => inWallTime(delivery, clock)),
 
-    attemptsOf: async (consumerId, offset) => connection().ask("attemptsOf", { consumerId, offset }),
-
     async list(query, page) {
       const items: Delivery[] = [];
       const pendingBounds = monotonicBounds(query, clock);
@@ -85,13 +63,6 @@ export function sqliteConsumers(connection: () => StoreConnection, clock: Clock)
       const last = given.at(-1);
       if (items.length <= given.length || last === undefined) return { items: given };
       return { items: given, nextCursor: writeCursor({ position: last.offset, tie: last.consumerId }) };
-    },
-
-    backlog: async (consumerId, after) =>
-      connection().ask("backlog", { consumerId, ...(after === undefined ? {} : { after }) }),
-
-    async remove(consumerId) {
-      await connection().ask("removeConsumer", { consumerId });
     },
   };
 }

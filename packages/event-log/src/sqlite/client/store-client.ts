@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from "@sluice/resilience";
-import type { Snapshots } from "../../ports/snapshots.js";
 import type { Store } from "../../ports/store.js";
 import type { LogStats, Snapshot } from "../calls/operations.js";
+import { passedOn } from "../calls/passed-on.js";
 import { sqliteConfigStore } from "./config-store.js";
 import type { ConnectionEvents, StoreConnection } from "./connection.js";
 import { sqliteConsumers } from "./consumers.js";
@@ -67,7 +67,7 @@ export class StoreClient {
   }
 
   /** The ports over a connection that is open. */
-  storeOver(connection: StoreConnection, snapshots: Snapshots): Store {
+  storeOver(connection: StoreConnection): Store {
     this.#connection = connection;
     connection.beforeSend((isLast) => this.#log.send(isLast));
     const stopRetaining = retainFromTimeToTime(
@@ -85,10 +85,10 @@ export class StoreClient {
       consumers: sqliteConsumers(open, this.#clock),
       config,
       rejections: sqliteRejectionLog(open),
-      usage: { days: async (sourceId) => connection.ask("usageDays", { sourceId }) },
+      usage: passedOn("usage", (operation, args) => connection.ask(operation, args)),
       health: () => connection.health(),
       stats: () => storeStats(stats()),
-      snapshots,
+      snapshots: passedOn("snapshots", (operation, args) => connection.ask(operation, args)),
       ...sqlitePurging(this.#log, open),
       share: (port) => {
         const share = new StoreShare(port, {

@@ -3,7 +3,7 @@ import type { Offset } from "../../message/offset.js";
 import type { Attempt, ConsumerState, Delivery, FinalState } from "../../ports/consumers.js";
 import { dueAt, newReplay } from "../../rules/replays.js";
 import { ByteWriter } from "../calls/bytes.js";
-import type { ConsumerOperations, RetryNowRequest } from "../calls/operations.js";
+import type { RetryNowRequest } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../calls/settle-request.js";
 import { type DamageListener, isDamage } from "../database/damage.js";
@@ -125,10 +125,7 @@ export class ConsumerTables {
   }
 
   /** `ahead`: the answer of `settledAhead`. Within a transaction. */
-  open(
-    { consumerId, startAfter }: ConsumerOperations["openConsumer"]["request"],
-    ahead: readonly number[],
-  ): ConsumerState {
+  open(consumerId: string, startAfter: number, ahead: readonly number[]): ConsumerState {
     let consumer = this.#consumers.get(consumerId);
     if (consumer === undefined) {
       const no = Number(this.#insert.run(consumerId, startAfter).lastInsertRowid);

@@ -146,7 +146,7 @@ export class RetryQueue {
   }
 
   /** See `Consumers.lanes`. */
-  lanes(limit: number, after: number): Lane[] {
+  lanes(limit: number, after: number = Number.MIN_SAFE_INTEGER): Lane[] {
     if (!this.#mayHaveAny) return [];
     const lanes = reading(
       () => "retries by lane",

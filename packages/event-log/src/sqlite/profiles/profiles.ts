@@ -14,6 +14,7 @@ import type {
 import type { SnapshotInfo, Snapshots } from "../../ports/snapshots.js";
 import { readPosition, writePosition } from "../../rules/page-cursor.js";
 import type { Applied } from "../calls/applied.js";
+import { type Answering, passedOn } from "../calls/passed-on.js";
 import { Refusal } from "../calls/refusal.js";
 import { isContained, isDamage } from "../database/damage.js";
 import { describe, isDamagedFile, makeOwnerOnly, pageBytesOf } from "../database/database.js";
@@ -65,43 +66,19 @@ const LOG_PAGES = 4096;
 export function openSqliteProfileStore(options: SqliteProfileStoreOptions): SqliteProfileStore {
   const handle = new FileHandle(options);
   const use: FileHandle["use"] = (work) => handle.use(work);
+  // The operation's name ends with the method's, but the compiler cannot follow that here.
+  const methodOf = (of: object, operation: string) =>
+    Reflect.get(of, operation.slice(operation.indexOf(".") + 1)) as (...args: readonly unknown[]) => unknown;
   return {
-    cursor: () => use((file) => file.cursor()),
-    documents: () => use((file) => file.documents()),
-    resolve: (identities) => use((file) => file.resolve(identities)),
-    load: (numbers) => use((file) => file.load(numbers)),
-    scan: (after, max) => use((file) => file.scan(after, max)),
-    count: () => use((file) => file.count()),
-    due: (nowMs, limit) => use((file) => file.due(nowMs, limit)),
-    nextDueMs: () => use((file) => file.nextDueMs()),
-    members: async (definitionId, page) =>
-      pageOfMembers(page, (after, limit) => use((file) => file.members(definitionId, after, limit))),
-    held: (definitionId, limit) => use((file) => file.held(definitionId, limit)),
-    pending: (limit) => use((file) => file.pending(limit)),
+    ...passedOn("profiles", (operation, args) => use((file) => methodOf(file, operation).apply(file, args))),
     commit: (change) => use((file) => file.commit(change)),
     compact: () => use((file) => file.compact()),
     checkWhole: () => use((file) => file.checkWhole()),
-    snapshots: {
-      begin: () => use((file) => file.beginSnapshot()),
-      read: (at, bytes) => use((file) => file.readSnapshot(at, bytes)),
-      end: () => use((file) => file.endSnapshot()),
-    },
+    snapshots: passedOn("profileSnapshots", (operation, args) =>
+      use(({ snapshots }) => methodOf(snapshots, operation).apply(snapshots, args)),
+    ),
     close: async () => handle.close(),
   };
-}
-
-/** A page of members. `read` returns those after a profile, at most `limit`. */
-export async function pageOfMembers(
-  { limit, cursor }: PageRequest,
-  read: (after: number, limit: number) => Promise<readonly MemberRecord[]>,
-): Promise<Page<MemberRecord>> {
-  // One more than a page, to know whether there is a next page.
-  const items = await read(readPosition(cursor) ?? -1, limit + 1);
-  const shown = items.slice(0, limit);
-  const last = shown.at(-1);
-  return items.length > limit && last !== undefined
-    ? { items: shown, nextCursor: writePosition(last.profile) }
-    : { items: shown };
 }
 
 /**
@@ -218,7 +195,7 @@ class DamagedProfiles extends Error {
 }
 
 /** The open file, with its prepared statements. */
-export class ProfileFile {
+export class ProfileFile implements Answering<"profiles"> {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #snapshot: FileSnapshot;
@@ -234,7 +211,17 @@ export class ProfileFile {
     this.#logFile = join(directory, `${PROFILES_FILE}-wal`);
   }
 
-  beginSnapshot(): SnapshotInfo {
+  readonly snapshots: Answering<"profileSnapshots"> = {
+    begin: () => this.#beginSnapshot(),
+    read: (at, bytes) => this.#snapshot.read(at, bytes),
+    end: () => {
+      this.#snapshot.end();
+      this.#database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
+      this.#mostLogBytes = undefined;
+    },
+  };
+
+  #beginSnapshot(): SnapshotInfo {
     this.#emptyLogFile();
     const pageBytes = pageBytesOf(this.#database);
     const { page_count: pages } = this.#get<{ page_count: number }>("PRAGMA page_count") ?? { page_count: 0 };
@@ -243,16 +230,6 @@ export class ProfileFile {
     this.#database.exec("PRAGMA wal_autocheckpoint = 0");
     this.#mostLogBytes = LOG_PAGES * pageBytes;
     return { file: PROFILES_FILE, bytes, layout: PROFILES_LAYOUT };
-  }
-
-  readSnapshot(at: number, bytes: number): Uint8Array {
-    return this.#snapshot.read(at, bytes);
-  }
-
-  endSnapshot(): void {
-    this.#snapshot.end();
-    this.#database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
-    this.#mostLogBytes = undefined;
   }
 
   /** During a snapshot, does what `wal_autocheckpoint` does otherwise. */
@@ -347,14 +324,20 @@ export class ProfileFile {
       ?.due;
   }
 
-  members(definitionId: string, after: number, limit: number): MemberRecord[] {
-    return this.#all(
+  members(definitionId: string, { limit, cursor }: PageRequest): Page<MemberRecord> {
+    // One more than a page, to know whether there is a next page.
+    const rows = this.#all<MemberRecord>(
       `SELECT profile, since AS sinceMs FROM members
        WHERE definition = ? AND profile > ? ORDER BY profile LIMIT ?`,
       definitionId,
-      after,
-      limit,
+      positionIn(cursor),
+      limit + 1,
     );
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return rows.length > limit && last !== undefined
+      ? { items, nextCursor: writePosition(last.profile) }
+      : { items };
   }
 
   held(definitionId: string, limit: number): number[] {
@@ -579,6 +562,15 @@ export class ProfileFile {
 
   #run(sql: string, ...values: (string | number | null)[]): void {
     this.#prepare(sql).run(...values);
+  }
+}
+
+function positionIn(cursor: string | undefined): number {
+  try {
+    return readPosition(cursor) ?? -1;
+  } catch (error) {
+    if (error instanceof StoreError) throw new Refusal(error.code, error.detail ?? "");
+    throw error;
   }
 }
 

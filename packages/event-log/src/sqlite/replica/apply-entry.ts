@@ -1,7 +1,7 @@
 import type { ProfileCommit } from "../../ports/profiles.js";
 import type { Applied } from "../calls/applied.js";
 import type { AppliedEntry, Call, CallAnswer, OperationName } from "../calls/operations.js";
-import { WRITES } from "../calls/operations.js";
+import { isWrite } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import { asRefusal } from "../database/damage.js";
 import type { LoggedCall } from "./call-codec.js";
@@ -120,7 +120,7 @@ function commit<Store extends CopyStore<Store>>(
   applied: Applied,
 ): AppliedTo<Store> {
   const calls = logged.flatMap(({ operation, request }, id): Call[] =>
-    WRITES.has(operation as OperationName) ? [{ id, operation: operation as OperationName, request }] : [],
+    isWrite(operation) ? [{ id, operation: operation as OperationName, request }] : [],
   );
   if (calls.some(({ operation }) => operation === "retain")) store.finishSealing();
   const refused = new Map<number, Refusal>();

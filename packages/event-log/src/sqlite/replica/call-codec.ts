@@ -19,13 +19,15 @@ type Kind = keyof typeof KINDS;
 /** A call in the head of an entry. Names are short because each entry has them. */
 interface CallHead {
   readonly operation: string;
-  readonly request: Record<string, unknown>;
+  /** A list: the arguments of a method. */
+  readonly request: Readonly<Record<string, unknown>> | readonly unknown[];
   /** The request's fields that are arrays of numbers: name, kind and bytes. */
   readonly arrays?: readonly (readonly [field: string, kind: Kind, bytes: number])[];
 }
 
 /** Only fields of the request itself may be typed arrays. `undefined` becomes absent, or null in a list. */
 export function encodeCall({ operation, request }: LoggedCall): EncodedCall {
+  if (Array.isArray(request)) return { json: JSON.stringify({ operation, request }), arrays: [] };
   const plain: Record<string, unknown> = {};
   const described: [string, Kind, number][] = [];
   const arrays: NumberArray[] = [];
@@ -53,6 +55,7 @@ export function decodeCall(
 ): LoggedCall {
   if (typeof operation !== "string" || typeof request !== "object" || request === null)
     throw new TypeError("not a call");
+  if (Array.isArray(request)) return { operation, request };
   const fields = arrays.map(([field, kind, bytes]) => {
     const array = KINDS[kind];
     return [field, new array(buffer, take(bytes), bytes / array.BYTES_PER_ELEMENT)] as const;

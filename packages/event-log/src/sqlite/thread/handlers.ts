@@ -1,5 +1,5 @@
-import type { SnapshotInfo } from "../../ports/snapshots.js";
 import type { OperationName, Operations, ReplicaOperations } from "../calls/operations.js";
+import { type Answering, answeredBy } from "../calls/passed-on.js";
 import type { ConsumerTables } from "../consumers/consumer-tables.js";
 import type { Resumption, RetryClock } from "../consumers/retry-clock.js";
 import type { Documents } from "../database/documents.js";
@@ -7,6 +7,7 @@ import type { Segments } from "../index/segments.js";
 import type { Log } from "../log/log.js";
 import type { Rejections } from "../log/rejections.js";
 import type { Usage } from "../log/usage.js";
+import type { ProfileFile } from "../profiles/profiles.js";
 import type { Retention } from "../retention/retention.js";
 import type { DeliveryList } from "../search/delivery-list.js";
 import type { DeliveryScan } from "../search/delivery-scan.js";
@@ -24,11 +25,8 @@ export interface Tables {
   readonly retention: Retention;
   readonly usage: Usage;
   readonly retryClock: RetryClock;
-  readonly snapshot: {
-    begin(): SnapshotInfo;
-    read(at: number, bytes: number): Uint8Array;
-    end(): void;
-  };
+  readonly snapshots: Answering<"snapshots">;
+  readonly profiles: () => ProfileFile;
   rest(nowMs: number): void;
 }
 
@@ -42,9 +40,9 @@ export interface Prepared {
   /** The sources of the outcomes' messages. */
   settle: readonly (number | undefined)[];
   /** Messages beyond the cursor that are settled. */
-  openConsumer: readonly number[];
+  "consumers.open": readonly number[];
   /** The retries to move to this process's clock. */
-  resumeRetries: Resumption;
+  "consumers.resumeRetries": Resumption;
   /** Whether to store the clock's reading for the retries. */
   rest: boolean;
 }
@@ -61,8 +59,8 @@ export function preparers({
   return {
     append: (request) => log.knownIn(request),
     settle: (request) => consumers.sourcesOf(request),
-    openConsumer: ({ consumerId }) => consumers.settledAhead(consumerId),
-    resumeRetries: ({ nowMs }) => retryClock.resumption(nowMs),
+    "consumers.open": ([consumerId]) => consumers.settledAhead(consumerId),
+    "consumers.resumeRetries": ([nowMs]) => retryClock.resumption(nowMs),
     rest: ({ monotonicMs }) => retryClock.shallNote(monotonicMs),
   };
 }
@@ -74,7 +72,7 @@ export type Handlers<Name extends HandledName = HandledName> = {
   ) => Operations[K]["answer"];
 };
 
-/** The handler of each operation. Those in `WRITES` run within a transaction. */
+/** The handler of each operation. Writes run within a transaction. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a flat table, one entry for each operation
 export function handlers(tables: Tables): Handlers {
   const {
@@ -89,7 +87,6 @@ export function handlers(tables: Tables): Handlers {
     retention,
     usage,
     retryClock,
-    snapshot,
   } = tables;
   return {
     append: (request, known) => log.append(request, known),
@@ -110,28 +107,29 @@ export function handlers(tables: Tables): Handlers {
     readLog: (request) => log.read(request),
     findInLog: (request) => search.find(request),
 
-    resumeRetries: ({ nowMs }, resumption) => {
-      retryClock.resume(nowMs, resumption);
-      return undefined;
+    "consumers.resumeRetries": ([nowMs], resumption) => retryClock.resume(nowMs, resumption),
+    "consumers.open": ([consumerId, startAfter], ahead) => consumers.open(consumerId, startAfter, ahead),
+    "consumers.remove": ([consumerId]) => consumers.remove(consumerId),
+    "consumers.lease": ([consumerId, ...which]) => consumers.get(consumerId).retries.lease(...which),
+    "consumers.inLane": ([consumerId, ...which]) => consumers.get(consumerId).retries.inLane(...which),
+    "consumers.lanes": ([consumerId, ...which]) => consumers.get(consumerId).retries.lanes(...which),
+    "consumers.withoutLane": ([consumerId, ...which]) =>
+      consumers.get(consumerId).retries.withoutLane(...which),
+    "consumers.attemptsOf": ([consumerId, offset]) => {
+      const consumer = consumers.find(consumerId);
+      return consumer === undefined ? [] : consumers.attempts(consumer, offset);
     },
-    openConsumer: (request, ahead) => consumers.open(request, ahead),
+    "consumers.backlog": ([consumerId, after]) => {
+      const { cursor, retries } = consumers.get(consumerId);
+      return { behind: segments.countFrom((after ?? cursor) + 1), retries: retries.count };
+    },
     settle: (request, sources) => consumers.settle(request, sources),
     requeue: ({ consumerId, retries, nowMs }) => {
       const consumer = consumers.get(consumerId);
       for (const retry of retries) consumer.retries.put(retry, nowMs);
       return undefined;
     },
-    removeConsumer: ({ consumerId }) => {
-      consumers.remove(consumerId);
-      return undefined;
-    },
     retryNow: (request) => consumers.retryNow(request),
-    lease: ({ consumerId, nowMs, untilMs, limit, storedUntilMs }) =>
-      consumers.get(consumerId).retries.lease(nowMs, untilMs, limit, storedUntilMs),
-    inLane: ({ consumerId, lane, limit }) => consumers.get(consumerId).retries.inLane(lane, limit),
-    lanes: ({ consumerId, limit, after }) => consumers.get(consumerId).retries.lanes(limit, after),
-    withoutLane: ({ consumerId, after, limit }) =>
-      consumers.get(consumerId).retries.withoutLane(after, limit),
     nextDue: ({ consumerId, nowMs }) => consumers.get(consumerId).retries.nextDueMs(nowMs),
     outcomesOf: ({ offset, consumerId }) =>
       [...consumers.all]
@@ -139,17 +137,9 @@ export function handlers(tables: Tables): Handlers {
         .map((consumer) => consumers.delivery(consumer, offset))
         .filter((delivery) => delivery !== undefined)
         .sort((a, b) => (a.consumerId < b.consumerId ? -1 : 1)),
-    attemptsOf: ({ consumerId, offset }) => {
-      const consumer = consumers.find(consumerId);
-      return consumer === undefined ? [] : consumers.attempts(consumer, offset);
-    },
     listDeliveries: (request) => deliveries.list(request),
     scanDeliveries: (request) => scan.scan(request),
     tallyDeliveries: (request) => scan.tally(request),
-    backlog: ({ consumerId, after }) => {
-      const { cursor, retries } = consumers.get(consumerId);
-      return { behind: segments.countFrom((after ?? cursor) + 1), retries: retries.count };
-    },
 
     getDocument: ({ kind, id }) => documents.get(kind, id),
     listDocuments: ({ kind }) => documents.list(kind),
@@ -166,13 +156,10 @@ export function handlers(tables: Tables): Handlers {
       return consumers.purge(offsets);
     },
     purgeRejections: (request) => rejections.purgeNext(request),
-    usageDays: ({ sourceId }) => usage.days(sourceId),
 
-    beginSnapshot: () => snapshot.begin(),
-    readSnapshot: ({ at, bytes }) => snapshot.read(at, bytes),
-    endSnapshot: () => {
-      snapshot.end();
-      return undefined;
-    },
+    ...answeredBy("usage", () => usage),
+    ...answeredBy("snapshots", () => tables.snapshots),
+    ...answeredBy("profiles", tables.profiles),
+    ...answeredBy("profileSnapshots", () => tables.profiles().snapshots),
   };
 }

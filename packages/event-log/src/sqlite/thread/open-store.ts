@@ -167,7 +167,8 @@ export class OpenStore implements CopyStore<OpenStore> {
         retention: this.#retention,
         usage: this.#usage,
         retryClock,
-        snapshot: {
+        profiles: () => this.profiles,
+        snapshots: {
           begin: () => this.#beginSnapshot(),
           read: (at, bytes) => this.#snapshot.read(at, bytes),
           end: () => this.#snapshot.end(),
@@ -237,7 +238,7 @@ export class OpenStore implements CopyStore<OpenStore> {
   beginCopySnapshot(): Operations["beginCopySnapshot"]["answer"] {
     const store = this.#beginSnapshot();
     try {
-      return { applied: this.applied, store, profiles: this.profiles.beginSnapshot() };
+      return { applied: this.applied, store, profiles: this.profiles.snapshots.begin() };
     } catch (error) {
       this.#snapshot.end();
       throw error;

@@ -1,13 +1,13 @@
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import {
   type Answer,
+  CALLS,
   type Call,
   type CallAnswer,
   type FromWorker,
-  MAINTENANCE,
+  isWrite,
   type Operations,
   type ToWorker,
-  WRITES,
 } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import type { WorkerOptions } from "../calls/tuning.js";
@@ -137,8 +137,8 @@ export class StoreServer {
       this.#post({ kind: "failed", reason: this.#state.reason, ids: calls.map(({ id }) => id) });
       return;
     }
-    const writes = calls.filter(({ operation }) => WRITES.has(operation));
-    const reads = calls.filter(({ operation }) => !WRITES.has(operation));
+    const writes = calls.filter(({ operation }) => isWrite(operation));
+    const reads = calls.filter(({ operation }) => !isWrite(operation));
     let answers: Answer[];
     try {
       answers = this.#commitWrites(writes);
@@ -238,7 +238,7 @@ export class StoreServer {
       return this.#unspoiled((store) => resultOf(store, call));
     } catch (error) {
       if (error instanceof Refusal || error instanceof CannotOpen) throw error;
-      if (MAINTENANCE.has(call.operation) && !isContained(error)) throw error;
+      if (CALLS[call.operation] === "maintenance" && !isContained(error)) throw error;
       this.#damaged(error);
       throw asRefusal(error);
     }
@@ -317,11 +317,6 @@ function resultOf(store: OpenStore, call: Call): unknown {
       return store.snapshot;
     case "beginCopySnapshot":
       return store.beginCopySnapshot();
-    case "profiles": {
-      const { method, args } = call.request as Operations["profiles"]["request"];
-      const run = store.profiles[method] as (...args: unknown[]) => unknown;
-      return run.apply(store.profiles, [...args]);
-    }
     default:
       return store.call(call);
   }
