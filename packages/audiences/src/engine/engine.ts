@@ -224,7 +224,8 @@ export class AudienceEngine {
 
   /**
    * Removes the profiles of users, with their memberships and pending messages. User ids of a profile that are not among the
-   * `identities` to be removed keep an empty profile.
+   * `identities` to be removed keep an empty profile. Large profiles take several units of work; a call that was repeated after a failure
+   * finds only what is left.
    */
   forget(users: readonly ForgottenUser[], nowMs: number): Promise<readonly Forgotten[]> {
     return this.#units.enqueue(() => forget(this.#units, users, nowMs));

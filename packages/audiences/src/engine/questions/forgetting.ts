@@ -35,15 +35,20 @@ export async function forget(
   nowMs: number,
 ): Promise<readonly Forgotten[]> {
   const forgotten: Forgotten[] = [];
-  await units.transact(nowMs, async (unit, loaded) => {
-    await unit.fetch(users.map(({ identity }) => identity));
-    for (const { identity, identities } of users) {
-      const profile = unit.find(identity);
-      const own = profile !== undefined && namesProfile(profile, identity) ? profile : undefined;
-      forgotten.push(foundIn(own));
-      if (own !== undefined) forgetProfile(unit, loaded, own, identities);
-    }
-  });
+  while (forgotten.length < users.length) {
+    const rest = users.slice(forgotten.length);
+    await units.transact(nowMs, async (unit, loaded) => {
+      await unit.fetch(rest.map(({ identity }) => identity));
+      for (const { identity, identities } of rest) {
+        // There was no room for the profile: the next unit of work begins with it.
+        if (unit.isUnfetched(unit.numberOf(identity) ?? -1)) return;
+        const profile = unit.find(identity);
+        const own = profile !== undefined && namesProfile(profile, identity) ? profile : undefined;
+        forgotten.push(foundIn(own));
+        if (own !== undefined) forgetProfile(unit, loaded, own, identities);
+      }
+    });
+  }
   // The deletion goes on from its next step after a power cut, which must not bring the profiles back.
   await units.store.commit({ isSynced: true });
   return forgotten;

@@ -23,3 +23,23 @@ test("a forgotten user is gone from the disk when forget() resolves", async () =
   expect(removed).toBeGreaterThanOrEqual(0);
   expect(commits.slice(removed).some(({ isSynced }) => isSynced === true)).toBe(true);
 });
+
+/** Many small objects take more than twenty times their text in memory: a unit of work has room for few such users. */
+const LARGE = Array(60_000).fill([]);
+
+test("users are forgotten all, however large they are", async () => {
+  const world = new EngineWorld(memoryProfileStore());
+  await world.define([]);
+  const users = Array.from({ length: 12 }, (_, number) => `user-${number}`);
+  for (const userId of users) {
+    world.append({ type: "identify", userId, traits: { large: LARGE } });
+    await world.consume();
+  }
+  const asked = users.map((userId) => `u:${userId}` as const);
+  const forgotten = await world.engine.forget(
+    asked.map((identity) => ({ identity, identities: [identity] })),
+    world.nowMs,
+  );
+  expect(forgotten.map(({ profile }) => profile)).toEqual(users.map(() => true));
+  for (const userId of users) expect(await world.engine.profile(userId)).toBeUndefined();
+});
