@@ -1,7 +1,8 @@
 import type { Identity } from "@sluice/event-log";
 import type { Profile } from "../../profiles/profile.js";
+import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { removeProfile } from "../evaluation/merge-profiles.js";
-import { DOCUMENTS } from "../state/engine-state.js";
+import { DOCUMENTS, type EngineState } from "../state/engine-state.js";
 import { UNIT_PROFILES, type UnitRunner } from "../state/unit-runner.js";
 import { forgetProfile, idsOf, namesProfile, type UserIds } from "./forget-user.js";
 
@@ -38,19 +39,29 @@ export async function forget(
   while (forgotten.length < users.length) {
     const rest = users.slice(forgotten.length);
     await units.transact(nowMs, async (unit, loaded) => {
-      await unit.fetch(rest.map(({ identity }) => identity));
-      for (const { identity, identities } of rest) {
-        // There was no room for the profile: the next unit of work begins with it.
-        if (unit.isUnfetched(unit.numberOf(identity) ?? -1)) return;
-        const profile = unit.find(identity);
-        const own = profile !== undefined && namesProfile(profile, identity) ? profile : undefined;
-        forgotten.push(foundIn(own));
-        if (own !== undefined) forgetProfile(unit, loaded, own, identities);
-      }
+      forgotten.push(...(await forgetNext(unit, loaded, rest)));
     });
   }
   // The deletion goes on from its next step after a power cut, which must not bring the profiles back.
   await units.store.commit({ isSynced: true });
+  return forgotten;
+}
+
+/** Forgets the first of these users, as many as there is room for in a unit of work: one at least. */
+async function forgetNext(
+  unit: UnitOfWork,
+  loaded: EngineState,
+  users: readonly ForgottenUser[],
+): Promise<Forgotten[]> {
+  await unit.fetch(users.map(({ identity }) => identity));
+  const forgotten: Forgotten[] = [];
+  for (const { identity, identities } of users) {
+    if (unit.isUnfetched(unit.numberOf(identity) ?? -1)) break;
+    const profile = unit.find(identity);
+    const own = profile !== undefined && namesProfile(profile, identity) ? profile : undefined;
+    forgotten.push(foundIn(own));
+    if (own !== undefined) forgetProfile(unit, loaded, own, identities);
+  }
   return forgotten;
 }
 
