@@ -30,6 +30,8 @@ export class FetchedProfiles {
   /** Scanned profiles, which are looked at once. They must not push profiles that messages change out of the cache. */
   readonly #scanned = new Set<number>();
   readonly #numbers = new Map<string, number>();
+  /** Ids that the unit of work has pointed elsewhere: store and cache know only what they pointed to before. */
+  readonly #pointed = new Set<string>();
 
   constructor(store: ProfileStore, cache: ProfileCache) {
     this.#store = store;
@@ -42,12 +44,15 @@ export class FetchedProfiles {
     for (const identity of identities) {
       const known = this.#cache.identities.get(identity);
       if (known === undefined) unknown.push(identity);
-      else this.#numbers.set(identity, known);
+      else this.#learn(identity, known);
     }
     if (unknown.length > 0) {
-      for (const [identity, number] of await this.#store.resolve(unknown))
-        this.#numbers.set(identity, number);
+      for (const [identity, number] of await this.#store.resolve(unknown)) this.#learn(identity, number);
     }
+  }
+
+  #learn(identity: string, number: number): void {
+    if (!this.#pointed.has(identity)) this.#numbers.set(identity, number);
   }
 
   /** Reads the profiles of these ids. */
@@ -116,6 +121,7 @@ export class FetchedProfiles {
   }
 
   setNumber(identity: string, number: number | undefined): void {
+    this.#pointed.add(identity);
     if (number === undefined) this.#numbers.delete(identity);
     else this.#numbers.set(identity, number);
   }

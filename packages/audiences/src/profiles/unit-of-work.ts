@@ -130,20 +130,25 @@ export class UnitOfWork {
     this.#identityChanges.set(identity, number);
   }
 
-  /** The profile was changed. */
+  /** The profile was changed. One that was removed stays removed. */
   touch(profile: Profile): void {
-    this.#changed.add(profile);
+    if (!this.#removed.has(profile.number)) this.#changed.add(profile);
   }
 
   /** A profile sent a message at this time that changes nothing else: it need not be fetched for that. */
   see(number: number, atMs: number): void {
-    const profile = this.#fetched.known(number);
-    if (profile !== undefined) {
-      profile.firstSeenMs = Math.min(profile.firstSeenMs, atMs);
-      profile.lastSeenMs = Math.max(profile.lastSeenMs, atMs);
-    }
     const [, firstMs, lastMs] = this.#seen.get(number) ?? [number, atMs, atMs];
-    this.#seen.set(number, [number, Math.min(firstMs, atMs), Math.max(lastMs, atMs)]);
+    const seen: Seen = [number, Math.min(firstMs, atMs), Math.max(lastMs, atMs)];
+    this.#seen.set(number, seen);
+    this.#extend(seen);
+  }
+
+  /** Makes the times of a profile in memory include those at which it was seen. */
+  #extend([number, firstMs, lastMs]: Seen): void {
+    const profile = this.#fetched.known(number);
+    if (profile === undefined) return;
+    profile.firstSeenMs = Math.min(profile.firstSeenMs, firstMs);
+    profile.lastSeenMs = Math.max(profile.lastSeenMs, lastMs);
   }
 
   remove(profile: Profile): void {
@@ -216,6 +221,8 @@ export class UnitOfWork {
   /** `publishedUpTo`: messages of the outbox up to this number are in the log. */
   async commit(publishedUpTo?: number): Promise<void> {
     this.#encodeDocuments();
+    // Some may have been fetched since they were seen.
+    for (const seen of this.#seen.values()) this.#extend(seen);
     await this.#store.commit({
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
       ...(publishedUpTo === undefined ? {} : { publishedUpTo }),
