@@ -1,5 +1,11 @@
-/** Numbers that may not survive a way through a double: many digits, or an exponent. Ids in texts look alike, but not behind these marks. */
-const LONG_NUMBER = /[[,:]\s*-?\d(?:[\d.]{15}|[\d.]*[eE])/;
+/**
+ * A number that a way through a double may write differently: an exponent, many digits, zeros at the end or after the point, -0. Ids in
+ * texts look alike, but not behind these marks.
+ */
+const OTHER_DIGITS = /[[,:]\s*(?:-?\d(?:[\d.]*[eE]|[\d.]{15}|\d*\.\d*0\b|\.0{6})|-0\b)/;
+
+/** Whether `JSON.stringify` may write a number of the text with other digits. */
+export const mayHoldOtherDigits = (text: string): boolean => OTHER_DIGITS.test(text);
 
 /** TypeScript's library does not declare these of JSON yet. */
 const { parse, rawJSON } = JSON as unknown as {
@@ -22,7 +28,7 @@ type Container = { [key: string]: unknown };
  */
 export function parseKeepingDigits(text: string, original: string): unknown {
   const result: unknown = JSON.parse(text);
-  if (!LONG_NUMBER.test(original)) return result;
+  if (!mayHoldOtherDigits(original)) return result;
   const { marked, raw } = parseMarking(original);
   if (raw.size === 0) return result;
   const pairs: [from: unknown, to: unknown][] = [[marked, result]];

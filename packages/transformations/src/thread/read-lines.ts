@@ -1,4 +1,5 @@
 import { LIMITS } from "@sluice/protocol";
+import { mayHoldOtherDigits } from "../results/keep-digits.js";
 import type { LogLine, TransformFailure } from "../transform.js";
 import type { ThreadResult } from "./answer.js";
 
@@ -43,7 +44,8 @@ export class LineReader {
         const texts = lines.slice(i + 1, i + 1 + count).map((one) => one.slice(1));
         this.#end(this.#sized({ kind: "texts", texts, isArray: true }));
         i += count;
-      } else if (line[0] === "M") this.#end(this.#single(rest));
+      } else if (line === "S") this.#end({ kind: "same" });
+      else if (line[0] === "M") this.#end(this.#single(rest));
       else this.#end(line === "N" ? { kind: "dropped" } : this.#failure(rest));
     }
   }
@@ -58,7 +60,7 @@ export class LineReader {
 
   #single(text: string): Unlogged {
     const original = this.#texts[this.done.length] as string;
-    if (text === original || text === canonical(original)) return { kind: "same" };
+    if (mayHoldOtherDigits(original) && text === canonical(original)) return { kind: "same" };
     return this.#sized({ kind: "texts", texts: [text], isArray: false });
   }
 

@@ -71,11 +71,14 @@ export function makeWriteMessage(describe: (error: unknown) => string): (value: 
   };
 }
 
-/** Answers what writes a result as lines: `N`; `M` and a message; `A` and a count, then as many lines `E`; `X` and a failure. */
+/**
+ * Answers what writes a result as lines: `S` if the message's text is still the original; `N`; `M` and a message; `A` and a count, then as many lines
+ * `E`; `X` and a failure.
+ */
 export function makeWriteResult(
   write: (value: object) => string,
   limits: ResultLimits,
-): (result: unknown) => string {
+): (result: unknown, original: string) => string {
   const bad = (message: string, code = "bad_result"): string => `X${JSON.stringify([code, message, ""])}`;
   const kindOf = (value: unknown): string =>
     value === null ? "null" : Array.isArray(value) ? "an array" : `of type ${typeof value}`;
@@ -96,12 +99,14 @@ export function makeWriteResult(
     }
     return lines;
   };
-  return (result) => {
-    if (isMessage(result)) {
-      const text = write(result);
-      if (text.length > limits.chars) return bad("The result is too large", "too_large");
-      return text[0] === "X" ? text : `M${text}`;
-    }
+  const single = (value: object, original: string): string => {
+    const text = write(value);
+    if (text === original) return "S";
+    if (text.length > limits.chars) return bad("The result is too large", "too_large");
+    return text[0] === "X" ? text : `M${text}`;
+  };
+  return (result, original) => {
+    if (isMessage(result)) return single(result, original);
     if (result === null) return "N";
     if (Array.isArray(result)) return several(result);
     if (result === undefined) return bad("Nothing was returned: return the message, or null to drop it");
