@@ -1,4 +1,3 @@
-import type { CancelTimer, Clock } from "@sluice/resilience";
 import { reasonOf } from "../errors/reason-of.js";
 import type { Batch, HeldMessage } from "../message/batch.js";
 import type { FlushResult } from "../reporting/reports.js";
@@ -6,24 +5,18 @@ import { abandonedBy, type DeadlineCode, DeadlineReached } from "../sending/dead
 import { type FinalOutcome, reportsOf, type SendReport, type Split } from "../sending/outcome.js";
 import type { Sender } from "../sending/sender.js";
 import { type BatchLimits, cutBatch } from "./cut-batch.js";
-import { decideFlush, type FlushPolicy } from "./flush-policy.js";
 import { FlushWatch } from "./flush-watch.js";
-import { InFlight, STRANDED_AFTER_MS } from "./in-flight.js";
+import { InFlight } from "./in-flight.js";
 import { MessageQueue } from "./message-queue.js";
 import { exceededBound, type QueueBound, type QueueLimits, type QueueLoad, roomFor } from "./queue-limits.js";
-import { RoomWaiters } from "./room-waiters.js";
+import { RequestScheduler } from "./request-scheduler.js";
+import type { Outbox, Scheduler } from "./scheduler.js";
+import { type TimerOptions, TimerScheduler } from "./timer-scheduler.js";
 
-export interface BatcherOptions {
-  readonly policy: FlushPolicy;
+export interface BatcherOptions extends TimerOptions {
   readonly batch: BatchLimits;
   readonly limits: QueueLimits;
-  readonly maxInFlight: number;
   readonly sender: Sender<FinalOutcome | Split>;
-  readonly clock: Clock;
-  /** Runs a task in a later turn of the event loop, so that nothing is sent within the caller's turn. */
-  readonly defer: (task: () => void) => void;
-  /** Keeps the process alive until the returned function is called. */
-  readonly hold: () => () => void;
   /** Called for each batch, or part of one, when it has ended. */
   readonly onOutcome: (report: SendReport) => void;
   /** Whether the results of `flush()` count spooled messages. */
@@ -35,49 +28,21 @@ export interface BatcherOptions {
 }
 
 /**
- * When the queued messages that are not due yet become due.
- *
- * Idle: there are none, so no timer runs.
- *   Entered at construction and whenever everything becomes due or is taken. Left by a new message, to waiting or flushing.
- * Waiting: there are some. The timer runs, and makes them due when the time since the last flush is over.
- *   Entered by a message that may wait. Left when a flush makes everything due, or when a batch takes them along.
- * Flushing: messages became due, and a pump is deferred to a later turn of the event loop. No timer runs: whether one is needed for
- *   newer messages is decided when the pump runs.
- *   Entered when something becomes due. Left when the deferred pump runs, to idle or waiting.
- */
-type State =
-  | { readonly kind: "idle" }
-  | { readonly kind: "waiting"; readonly cancelTimer: CancelTimer }
-  | { readonly kind: "flushing" };
-
-const IDLE: State = { kind: "idle" };
-const FLUSHING: State = { kind: "flushing" };
-
-/**
  * Holds messages until they have been sent. One number says what is to be sent: every message up to the sequence `#dueUpTo` is due. A
- * full batch, the timer, `flush()` and the deadline only raise it. `#pump` is the one place that takes messages from the queue: it takes
- * whole batches while something is due and another request may be made.
- *
- * With `isInRequest` there are no timers and no pump, because both would end with the request that started them. Each flush drains the
- * queue itself, so that what it sends lives as long as the request that waits for it.
+ * full batch, the timer, `flush()` and the deadline only raise it. The scheduler decides when the timer raises it, and when whole batches
+ * of what is due are taken from the queue and sent.
  */
 export class Batcher {
   readonly #options: BatcherOptions;
   readonly #queue = new MessageQueue();
   readonly #inFlight = new InFlight();
-  /** Batches whose request ended before they did. The next drain sends them first. */
-  readonly #stranded: Batch[] = [];
   readonly #watches = new Set<FlushWatch>();
-  readonly #waiters: RoomWaiters;
-  #state: State = IDLE;
+  readonly #scheduler: Scheduler;
   /** What is in the queue and in flight. */
   readonly #load = { messages: 0, bytes: 0 };
   readonly #peak = { messages: 0, bytes: 0 };
   #lastSequence = 0;
   #dueUpTo = 0;
-  #lastFlushMs: number;
-  /** With `isInRequest`: since when messages wait for a flush. */
-  #unsentSinceMs: number | undefined;
   /** Ends the attempts and waits of the batches that are sent from now on. */
   #abandon = new AbortController();
   /**
@@ -88,9 +53,16 @@ export class Batcher {
 
   constructor(options: BatcherOptions) {
     this.#options = options;
-    this.#lastFlushMs = options.clock.monotonic();
-    const { limits, defer, hold } = options;
-    this.#waiters = new RoomWaiters({ room: () => roomFor(limits, this.#load), defer, hold });
+    const { isInRequest, onUnsent, maxInFlight, clock, policy } = options;
+    const outbox = this.#outbox();
+    this.#scheduler =
+      isInRequest === undefined
+        ? new TimerScheduler(outbox, options)
+        : new RequestScheduler(outbox, {
+            ...{ isInRequest, onUnsent, maxInFlight, clock },
+            unsentAfterMs: policy.flushAfterMs,
+            flush: () => this.flush(),
+          });
   }
 
   /** Messages held, in flight included. */
@@ -110,7 +82,7 @@ export class Batcher {
 
   /** A call begins. Returns the bound that leaves no room for a message of any size, and then sends what is queued. */
   admit(): QueueBound | undefined {
-    this.#waiters.used();
+    this.#scheduler.admitted();
     return this.#boundFor(1);
   }
 
@@ -121,22 +93,18 @@ export class Batcher {
     this.#lastSequence += 1;
     this.#queue.push({ sequence: this.#lastSequence, bytes, ...message });
     this.#count(bytes);
-    if (this.#waiters.isEmpty) this.#schedule();
-    else this.#makeRoom();
+    this.#scheduler.queued();
     return undefined;
   }
 
-  /** Resolves when a message of any size fits. While somebody waits, everything that is queued is due. */
+  /** Resolves when a message of any size fits. */
   ready(): Promise<void> {
-    if (this.#options.isInRequest) return this.#readyInRequest();
-    const ready = this.#waiters.ready();
-    if (!this.#waiters.isEmpty) this.#makeRoom();
-    return ready;
+    return this.#scheduler.ready();
   }
 
   /** Resolves all pending `ready()`, because no call needs room any more. */
   wakeAll(): void {
-    this.#waiters.wakeAll();
+    this.#scheduler.wakeAll();
   }
 
   /**
@@ -144,8 +112,8 @@ export class Batcher {
    * can be made now, it resolves at once.
    */
   flush(timeoutMs?: number): Promise<FlushResult> {
-    const { countsSpooled, isInRequest, clock } = this.#options;
-    const canSend = isInRequest === undefined || isInRequest();
+    const { countsSpooled, clock } = this.#options;
+    const { canSend } = this.#scheduler;
     const counts = { spooled: countsSpooled, queued: timeoutMs !== undefined || !canSend };
     const watch = new FlushWatch(this.#lastSequence, this.#load.messages, counts);
     if (watch.isDone) return watch.done;
@@ -154,7 +122,7 @@ export class Batcher {
       return watch.done;
     }
     this.#watches.add(watch);
-    if (isInRequest) this.#resendStranded(watch);
+    this.#scheduler.flushing(watch);
     this.#makeAllDue();
     if (timeoutMs !== undefined) {
       const cancel = clock.after(timeoutMs, () => {
@@ -176,16 +144,14 @@ export class Batcher {
     const oldest = this.#oldestSequence();
     const held = this.#abandoned.filter(({ upTo }) => upTo >= oldest);
     this.#abandoned = [...held, { upTo: this.#lastSequence, signal: abandon.signal }];
-    // The request that sends a batch may have ended: then it would never be told that it is given up.
-    if (this.#options.isInRequest)
-      this.#stranded.push(...this.#inFlight.takeStranded(Number.POSITIVE_INFINITY));
+    this.#scheduler.abandoned();
     this.#makeAllDue();
     abandon.abort(new DeadlineReached(deadline));
   }
 
   /** Everything that is held, oldest first, in batches. For writing it to disk when the process ends at once. */
   snapshot(): readonly Batch[] {
-    const batches = [...this.#stranded, ...this.#inFlight.oldestFirst()];
+    const batches = [...this.#scheduler.stranded, ...this.#inFlight.oldestFirst()];
     for (let from = 0; from < this.#queue.length; ) {
       const count = this.#cutBatch(from);
       const batch: HeldMessage[] = [];
@@ -201,13 +167,30 @@ export class Batcher {
 
   /** Whether a batch of `snapshot()` was discarded and waits only for its report. */
   isDiscarded(batch: Batch): boolean {
-    const [first] = batch;
-    return first !== undefined && abandonedBy(this.#signalFor(first)).deadline === "discarded";
+    return batch.length > 0 && abandonedBy(this.#signalFor(batch)).deadline === "discarded";
   }
 
-  /** A flush of the waiting request makes room: another request may end before it does. */
-  async #readyInRequest(): Promise<void> {
-    if (roomFor(this.#options.limits, this.#load) <= 0) await this.flush();
+  #outbox(): Outbox {
+    const batcher = this;
+    return {
+      inFlight: this.#inFlight,
+      get notDue() {
+        return batcher.#lastSequence - batcher.#dueUpTo;
+      },
+      get dueUpTo() {
+        return batcher.#dueUpTo;
+      },
+      get room() {
+        return roomFor(batcher.#options.limits, batcher.#load);
+      },
+      makeAllDue: () => this.#makeAllDue(),
+      sendNext: (upTo) => {
+        const oldest = this.#queue.peek();
+        if (!oldest || oldest.sequence > upTo) return undefined;
+        return this.#send(this.#takeBatch());
+      },
+      resend: (batch) => this.#send(batch),
+    };
   }
 
   #count(bytes: number): void {
@@ -219,105 +202,27 @@ export class Batcher {
     peak.bytes = Math.max(peak.bytes, load.bytes);
   }
 
-  #setState(state: State): void {
-    if (this.#state.kind === "waiting") this.#state.cancelTimer();
-    this.#state = state;
-  }
-
-  /** Decides when the messages that are not due become due. */
-  #schedule(): void {
-    const notDue = this.#lastSequence - this.#dueUpTo;
-    if (notDue === 0) return;
-    const { policy, clock, isInRequest } = this.#options;
-    if (isInRequest) {
-      this.#noticeUnsent(isInRequest);
-      return;
-    }
-    const decision = decideFlush(policy, notDue, this.#lastFlushMs);
-    if (decision.kind === "flush") this.#makeAllDue();
-    else if (this.#state.kind === "idle") {
-      const delayMs = Math.max(0, decision.untilMs - clock.monotonic());
-      this.#setState({ kind: "waiting", cancelTimer: clock.after(delayMs, () => this.#makeAllDue()) });
-    }
-  }
-
-  /** Messages wait for a flush. Time stands still outside of a request, so a message that came there waits from the next one on. */
-  #noticeUnsent(isInRequest: () => boolean): void {
-    const { policy, clock, onUnsent } = this.#options;
-    if (this.#unsentSinceMs === undefined) {
-      if (isInRequest()) this.#unsentSinceMs = clock.monotonic();
-    } else if (clock.monotonic() - this.#unsentSinceMs > policy.flushAfterMs) onUnsent?.();
-  }
-
-  /** The bound that a message of `bytes` would exceed. Then everything that is queued is sent, whatever the policy says. */
+  /** The bound that a message of `bytes` would exceed. */
   #boundFor(bytes: number): QueueBound | undefined {
     const bound = exceededBound(this.#options.limits, this.#load, bytes);
-    if (bound !== undefined) this.#makeRoom();
+    if (bound !== undefined) this.#scheduler.full();
     return bound;
-  }
-
-  #makeRoom(): void {
-    if (this.#options.isInRequest) return;
-    if (this.#dueUpTo < this.#lastSequence) this.#makeAllDue();
   }
 
   #makeAllDue(): void {
     this.#dueUpTo = this.#lastSequence;
-    this.#lastFlushMs = this.#options.clock.monotonic();
-    if (this.#options.isInRequest) {
-      this.#unsentSinceMs = undefined;
-      this.#drain();
-      return;
-    }
-    if (this.#state.kind === "flushing") return;
-    this.#setState(FLUSHING);
-    this.#options.defer(() => {
-      this.#setState(IDLE);
-      this.#pump();
-      this.#schedule();
-    });
+    this.#scheduler.due();
   }
 
-  #pump(): void {
-    if (this.#options.isInRequest) return;
-    while (this.#inFlight.size < this.#options.maxInFlight) {
-      const oldest = this.#queue.peek();
-      if (!oldest || oldest.sequence > this.#dueUpTo) return;
-      void this.#send(this.#takeBatch(), this.#signalFor(oldest));
-    }
-  }
-
-  /** Sends everything that is due, whatever other requests have in flight. */
-  #drain(): void {
-    const upTo = this.#dueUpTo;
-    const sendNext = async (): Promise<void> => {
-      for (;;) {
-        const oldest = this.#stranded[0]?.[0] ?? this.#queue.peek();
-        if (!oldest || oldest.sequence > upTo) return;
-        await this.#send(this.#stranded.shift() ?? this.#takeBatch(), this.#signalFor(oldest));
-      }
-    };
-    for (let lane = 0; lane < this.#options.maxInFlight; lane++) void sendNext();
-  }
-
-  /** Sends stranded batches again, now and for as long as `watch` waits. */
-  #resendStranded(watch: FlushWatch): void {
-    const { clock } = this.#options;
-    this.#stranded.push(...this.#inFlight.takeStranded(clock.monotonic()));
-    const cancel = clock.after(STRANDED_AFTER_MS, () => {
-      this.#resendStranded(watch);
-      this.#drain();
-    });
-    void watch.done.then(cancel);
-  }
-
-  #signalFor({ sequence }: HeldMessage): AbortSignal {
+  /** A batch has one signal. */
+  #signalFor([first]: Batch): AbortSignal {
+    const sequence = first?.sequence ?? 0;
     return this.#abandoned.find(({ upTo }) => sequence <= upTo)?.signal ?? this.#abandon.signal;
   }
 
   /** The sequence of the oldest message that is held. */
   #oldestSequence(): number {
-    const oldest = [...this.#stranded, ...this.#inFlight.oldestFirst()].map(([first]) => first);
+    const oldest = [...this.#scheduler.stranded, ...this.#inFlight.oldestFirst()].map(([first]) => first);
     return Math.min(
       ...[...oldest, this.#queue.peek()].map((message) => message?.sequence ?? Number.POSITIVE_INFINITY),
     );
@@ -337,23 +242,22 @@ export class Batcher {
     const batch = this.#queue.take(this.#cutBatch(0));
     // A batch may contain messages that were not due: they do not count towards the next flush.
     this.#dueUpTo = Math.max(this.#dueUpTo, batch.at(-1)?.sequence ?? 0);
-    if (this.#dueUpTo === this.#lastSequence) this.#setState(IDLE);
+    if (this.#dueUpTo === this.#lastSequence) this.#scheduler.emptied();
     return batch;
   }
 
-  async #send(batch: Batch, signal: AbortSignal): Promise<void> {
+  async #send(batch: Batch): Promise<void> {
     this.#inFlight.add(batch, this.#options.clock.monotonic());
-    const reports = await this.#reportsOf(batch, signal);
+    const reports = await this.#reportsOf(batch);
     if (!this.#inFlight.remove(batch)) return;
     for (const report of reports) this.#release(report);
-    this.#pump();
-    this.#waiters.wake();
+    this.#scheduler.ended();
   }
 
   /** Gives a batch up if its sender throws against its contract, so that the queue goes on. */
-  async #reportsOf(batch: Batch, signal: AbortSignal): Promise<readonly SendReport[]> {
+  async #reportsOf(batch: Batch): Promise<readonly SendReport[]> {
     try {
-      return reportsOf(batch, await this.#options.sender.send(batch, signal));
+      return reportsOf(batch, await this.#options.sender.send(batch, this.#signalFor(batch)));
     } catch (error) {
       return [{ batch, outcome: { kind: "rejected", status: -1, reason: reasonOf(error) } }];
     }
