@@ -12,20 +12,8 @@ import {
 } from "@sluice/event-log";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
-import { backupEndpoint } from "./admin/backups/backup-endpoint.js";
-import { clusterEndpoints } from "./admin/collector/cluster-endpoints.js";
-import { countersEndpoint } from "./admin/collector/counters-endpoint.js";
-import { guardMetrics } from "./admin/collector/guard-metrics.js";
-import { problemEndpoints } from "./admin/collector/problems-endpoint.js";
-import { filesInFolder, findDashboard } from "./admin/dashboard/dashboard-files.js";
-import { dashboardRoutes } from "./admin/dashboard/dashboard-routes.js";
-import { definitionEndpoints } from "./admin/definitions/definition-endpoints.js";
-import { deletionEndpoints } from "./admin/deletions/deletion-endpoints.js";
-import { listGroups } from "./admin/deliveries/list-groups.js";
 import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
-import { operationEndpoints } from "./admin/operations/operation-endpoints.js";
-import { adminRoutes } from "./admin/routes.js";
-import { transformationEndpoints } from "./admin/transformations/transformation-endpoints.js";
+import { operatorRoutes } from "./admin/routes.js";
 import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
@@ -40,7 +28,7 @@ import { type EventCatalog, startEventCatalog } from "./events/event-catalog.js"
 import { Counters } from "./history/counters.js";
 import { startSizeHistory } from "./history/size-history.js";
 import { type BufferBudget, bufferBudget } from "./http/body/buffer-budget.js";
-import { healthRoutes, metricsRoute } from "./http/health-routes.js";
+import { healthRoutes } from "./http/health-routes.js";
 import { HTTP_LIMITS } from "./http/limits.js";
 import { type ListenersOptions, startListeners } from "./http/listeners.js";
 import { checkHosts, isLoopback } from "./http/routing/host-check.js";
@@ -547,7 +535,15 @@ type RouteParts = Shared &
 function routesByAddress(options: CollectorOptions, parts: RouteParts): RoutesByAddress {
   const { host, port, adminListen, publicUrl } = options;
   const forClients = clientRoutes(options, parts);
-  const guarded = operatorRoutes(options, parts);
+  const guarded = operatorRoutes({
+    ...parts,
+    planOf: parts.sources.planOf,
+    logger: parts.logger.with({ component: "admin" }),
+    mode: options.mode,
+    cluster: options.cluster?.control,
+    version: VERSION,
+    dashboardDirectory: options.dashboardDirectory,
+  });
   const allowedHosts = [...(options.allowedHosts ?? [])];
   if (adminListen !== undefined)
     return {
@@ -573,36 +569,6 @@ function routesByAddress(options: CollectorOptions, parts: RouteParts): RoutesBy
 }
 
 type RoutesByAddress = Pick<ListenersOptions, "public" | "admin">;
-
-/** What operators use: metrics, control API, dashboard. */
-function operatorRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
-  const { logger, metrics, audiences, deletions, suppressions, tokens, clock } = parts;
-  const { dashboardDirectory } = options;
-  const dashboard = dashboardDirectory === undefined ? findDashboard() : filesInFolder(dashboardDirectory);
-  return [
-    guardMetrics(metricsRoute(metrics), tokens, clock),
-    ...adminRoutes({
-      ...parts,
-      planOf: parts.sources.planOf,
-      logger: logger.with({ component: "admin" }),
-      mode: options.mode,
-      cluster: options.cluster?.control,
-      version: VERSION,
-      endpoints: [
-        countersEndpoint(parts),
-        ...problemEndpoints(parts),
-        ...definitionEndpoints(audiences),
-        ...deletionEndpoints(deletions, suppressions),
-        ...operationEndpoints(parts.operations),
-        listGroups(parts),
-        ...transformationEndpoints(parts),
-        backupEndpoint(parts.backups),
-        ...clusterEndpoints(options.cluster?.control),
-      ],
-    }),
-    ...(dashboard === undefined ? [] : dashboardRoutes(dashboard)),
-  ];
-}
 
 /** As long as a request waits for an owner. The log of a cluster may be without servers for much longer. */
 const CLUSTER_ANSWER_MS = 8_000;

@@ -21,8 +21,8 @@ export interface FirstRunParts {
   readonly clock: Clock;
   /** Undefined if no region is configured. */
   readonly region: Region | undefined;
-  /** The data folder. Absent: a restart creates a new token and source. */
-  readonly directory?: string;
+  /** The data folder. */
+  readonly directory: string;
 }
 
 const FILE = "dev.json";
@@ -38,8 +38,8 @@ export async function firstRun({
   region,
   directory,
 }: FirstRunParts): Promise<FirstRun> {
-  const file = directory === undefined ? undefined : join(directory, FILE);
-  const kept = file === undefined ? {} : await readKept(file);
+  const file = join(directory, FILE);
+  const kept = await readKept(file);
   const adminToken =
     kept.adminToken !== undefined && tokens.verify(kept.adminToken) !== undefined
       ? kept.adminToken
@@ -47,9 +47,8 @@ export async function firstRun({
   const source =
     (await usableSource(config, kept.sourceId)) ??
     withKey(await createSource(config, { name: "My app" }, region, clock.now()));
-  if (file !== undefined && (kept.adminToken !== adminToken || kept.sourceId !== source.sourceId)) {
+  if (kept.adminToken !== adminToken || kept.sourceId !== source.sourceId)
     await writeDurably(file, `${JSON.stringify({ adminToken, sourceId: source.sourceId }, null, 2)}\n`);
-  }
   return { ...source, adminToken };
 }
 

@@ -2,11 +2,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type NewBatch, openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
-import { listGroups } from "../../src/admin/deliveries/list-groups.js";
-import { ENDPOINTS } from "../../src/admin/endpoints.js";
-import { operationEndpoints } from "../../src/admin/operations/operation-endpoints.js";
+import { type EndpointParts, endpointsOf } from "../../src/admin/endpoints.js";
 import { type AdminRoutesOptions, API_PREFIX, adminRoutes } from "../../src/admin/routes.js";
-import { transformationEndpoints } from "../../src/admin/transformations/transformation-endpoints.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import { catalogOf } from "../../src/destinations/catalog.js";
 import { secretBox } from "../../src/destinations/secret-box.js";
@@ -46,7 +43,10 @@ export interface AskOptions {
  * The control API over the memory store, asked without sockets. Every answer of a listed endpoint is held against the
  * schema that documents it.
  */
-export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
+export async function controlApi({
+  endpoints: replaced = [],
+  ...overrides
+}: Partial<AdminRoutesOptions> = {}) {
   const clock = manualClock();
   const store = await openMemoryStore({ clock });
   const tokens = await openTokens({ config: store.config, clock });
@@ -72,7 +72,7 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     newId: (kind) => newId(kind === "replay" ? "rpl" : "op"),
     logger: createLogger({ write() {} }),
   });
-  const context: AdminRoutesOptions = {
+  const context: Omit<AdminRoutesOptions, "endpoints"> = {
     store,
     catalog,
     delivery,
@@ -93,14 +93,12 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
     readDisk: async () => ({ freeBytes: 3e9, totalBytes: 100e9 }),
     version: "0.0.0-test",
     ...overrides,
-    endpoints: [
-      ...operationEndpoints(operations),
-      listGroups({ store, clock }),
-      ...transformationEndpoints({ secrets, trials, suppressions: { covers: () => false } }),
-      ...(overrides.endpoints ?? []),
-    ],
   };
-  const routes = adminRoutes(context);
+  const parts: Partial<EndpointParts> = { operations, secrets, trials, store, clock };
+  const suppressions = { covers: () => false };
+  // Those of parts that are missing here are only documented, unless a test replaces them.
+  const endpoints = [...endpointsOf({ audiences: {}, ...parts, suppressions } as never), ...replaced];
+  const routes = adminRoutes({ ...context, endpoints });
   const router = createRouter(routes);
 
   const ask = async (
@@ -204,13 +202,9 @@ export async function controlApi(overrides: Partial<AdminRoutesOptions> = {}) {
 export type ControlApi = Awaited<ReturnType<typeof controlApi>>;
 
 function holdAgainstSchema(method: string, path: string, status: number, body: unknown): void {
-  const nothing = {} as never;
-  const endpoint = [
-    ...ENDPOINTS,
-    ...operationEndpoints(nothing),
-    listGroups(nothing),
-    ...transformationEndpoints(nothing),
-  ].find((listed) => listed.method === method && `${API_PREFIX}${listed.path}` === path);
+  const endpoint = endpointsOf({ audiences: {} } as never).find(
+    (listed) => listed.method === method && `${API_PREFIX}${listed.path}` === path,
+  );
   if (endpoint?.answer.schema === undefined || status !== endpoint.answer.status) return;
   const check = TypeCompiler.Compile(endpoint.answer.schema);
   const [error] = check.Errors(body);
