@@ -8,30 +8,31 @@ import type { DeliveryPolicy } from "./delivery-policy.js";
 import type { DeliveryStore } from "./delivery-stage.js";
 import { Tried, type TriedFacts } from "./health/tried.js";
 import { InFlight } from "./in-flight.js";
-import { LogFeed } from "./log-feed.js";
-import { PerUserQueue } from "./ordering/per-user-queue.js";
+import type { LogFeed } from "./log-feed.js";
+import type { PerUserQueue } from "./ordering/per-user-queue.js";
 import type { Order } from "./ordering/restore-order.js";
 import { catchUp } from "./reading/catch-up.js";
-import { type CursorTracker, cursorTracker } from "./reading/cursor-tracker.js";
-import { LogWindow } from "./reading/log-window.js";
+import type { CursorTracker } from "./reading/cursor-tracker.js";
+import type { LogWindow } from "./reading/log-window.js";
 import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
 import type { Work } from "./reading/work.js";
-import { RetryFeed } from "./retry-feed.js";
+import type { RetryFeed } from "./retry-feed.js";
 import { match, type Routing } from "./routing/match.js";
 import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
 import { roundTrace } from "./sending/round-trace.js";
 import type { DeliveryEvents } from "./settling/delivery-events.js";
-import { Ledger } from "./settling/ledger.js";
+import type { Ledger } from "./settling/ledger.js";
 import { afterRound, type Recovery, type RoundResult, release, STEADY } from "./settling/recovery.js";
-import { RetryQueue } from "./settling/retry-queue.js";
+import type { RetryQueue } from "./settling/retry-queue.js";
 import { decide, lastCallMs, type RetryPolicy, retryPolicyFor } from "./settling/retry-schedule.js";
 import { type SettleTraces, settleTraces } from "./settling/settle-traces.js";
-import { type Settler, settler } from "./settling/settler.js";
-import { StoreRetry } from "./store-retry.js";
-import { WakeTimer } from "./wake-timer.js";
+import type { Settler } from "./settling/settler.js";
+import type { StoreRetry } from "./store-retry.js";
+import type { WakeTimer } from "./wake-timer.js";
+import { wireConsumer } from "./wire-consumer.js";
 
 export interface ConsumerOptions {
   readonly destinationId: string;
@@ -123,70 +124,30 @@ export class Consumer {
   readonly #triedUrls = new Map<string, Tried>();
 
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
-    const { destinationId, store, reader, clock, policy, events } = options;
-    const { consumers } = store;
-    const onFailure = this.#storeFailed.bind(this);
-    const itsStore = { consumerId: destinationId, consumers, clock, onFailure };
-    const pump = this.#pump.bind(this);
     this.#options = options;
-    this.#settleTraces = settleTraces(options.tracing, destinationId, clock);
     this.#routing = routing;
-    this.#retryPolicy = retryPolicyFor(policy.retry, routing.document.retryForMs);
-    this.#cursor = cursorTracker(stored.cursor);
+    this.#retryPolicy = retryPolicyFor(options.policy.retry, routing.document.retryForMs);
     this.#storedCursor = stored.cursor;
-    this.#gate = new DestinationGate(policy.breaker);
-    this.#timer = new WakeTimer(clock, pump);
-    this.#storeRetry = new StoreRetry(clock, pump);
-    const answered = (): void => {
-      this.#storeRetry.succeeded();
-      pump();
-    };
-    this.#window = new LogWindow({
-      reader,
-      start: stored.cursor,
-      concerns: (batch) => this.#concerns(batch),
-      onRead: answered,
-      onFailure,
-    });
-    this.#retries = new RetryQueue({
-      ...itsStore,
-      stored: stored.retries,
-      onReady: answered,
-    });
-    this.#settler = settler({
-      ...itsStore,
-      cursor: () => this.#cursor.cursor,
-      onStored: this.#stored.bind(this),
-    });
-    const retries = this.#retries;
-    const ledger = new Ledger({ destinationId, settler: this.#settler, retries, clock, events });
-    const users = new PerUserQueue({
-      ...itsStore,
-      ledger,
-      cursor: this.#cursor,
-      retries,
-      policy: () => this.#retryPolicy,
-    });
-    const feed = new LogFeed({
-      window: this.#window,
-      cursor: this.#cursor,
-      users,
-      ledger,
-      settledAhead: stored.settledAhead,
+    this.#gate = new DestinationGate(options.policy.breaker);
+    this.#settleTraces = settleTraces(options.tracing, options.destinationId, options.clock);
+    const parts = wireConsumer(options, stored, {
       routing: () => this.#routing,
-      isFull: () => this.#settler.full,
-    });
-    this.#retryFeed = new RetryFeed({
-      loader: options.loader,
-      feed,
-      users,
-      ledger,
-      clock,
       policy: () => this.#retryPolicy,
+      pump: () => this.#pump(),
+      concerns: (batch) => this.#concerns(batch),
+      stored: (settlement, leftOut) => this.#stored(settlement, leftOut),
+      onFailure: (error, again) => this.#storeFailed(error, again),
     });
-    this.#ledger = ledger;
-    this.#users = users;
-    this.#feed = feed;
+    this.#storeRetry = parts.storeRetry;
+    this.#timer = parts.timer;
+    this.#cursor = parts.cursor;
+    this.#window = parts.window;
+    this.#retries = parts.retries;
+    this.#settler = parts.settler;
+    this.#ledger = parts.ledger;
+    this.#users = parts.users;
+    this.#feed = parts.feed;
+    this.#retryFeed = parts.retryFeed;
     this.#listener = this.#newListener();
   }
 

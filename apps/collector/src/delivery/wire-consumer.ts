@@ -1,0 +1,75 @@
+import type { ConsumerState, Offset, Settlement } from "@sluice/event-log";
+import type { ConsumerOptions } from "./consumer.js";
+import { LogFeed } from "./log-feed.js";
+import { PerUserQueue } from "./ordering/per-user-queue.js";
+import { type CursorTracker, cursorTracker } from "./reading/cursor-tracker.js";
+import { LogWindow, type LogWindowOptions } from "./reading/log-window.js";
+import { RetryFeed } from "./retry-feed.js";
+import type { Routing } from "./routing/match.js";
+import { Ledger } from "./settling/ledger.js";
+import { RetryQueue } from "./settling/retry-queue.js";
+import type { RetryPolicy } from "./settling/retry-schedule.js";
+import { type Settler, settler } from "./settling/settler.js";
+import { StoreRetry } from "./store-retry.js";
+import { WakeTimer } from "./wake-timer.js";
+
+/** What the parts of a consumer ask it, and tell it. Called only after its constructor has returned. */
+export interface ConsumerCalls extends Pick<LogWindowOptions, "concerns"> {
+  /** The current routing. */
+  readonly routing: () => Routing;
+  /** The destination's current policy. */
+  readonly policy: () => RetryPolicy;
+  /** Something may start now. */
+  readonly pump: () => void;
+  readonly stored: (settlement: Settlement, leftOut: readonly Offset[]) => void;
+  /** The store failed. `again` is to be called later. */
+  readonly onFailure: (error: unknown, again?: () => void) => void;
+}
+
+/** The parts of a consumer, each made of the ones before it. */
+export interface ConsumerParts {
+  /** Repeats what failed in the store. */
+  readonly storeRetry: StoreRetry;
+  /** Pumps when the next thing is due. */
+  readonly timer: WakeTimer;
+  readonly cursor: CursorTracker;
+  /** The log's messages, read ahead. */
+  readonly window: LogWindow;
+  /** The failed messages. */
+  readonly retries: RetryQueue;
+  /** Stores results together with the cursor. */
+  readonly settler: Settler;
+  /** Records results. */
+  readonly ledger: Ledger;
+  /** Keeps the order of users' messages. */
+  readonly users: PerUserQueue;
+  /** New work, from `window`. */
+  readonly feed: LogFeed;
+  /** Repeated work, from `retries`. */
+  readonly retryFeed: RetryFeed;
+}
+
+export function wireConsumer(
+  { destinationId, store, reader, loader, clock, events }: ConsumerOptions,
+  stored: ConsumerState,
+  { routing, policy, pump, concerns, stored: onStored, onFailure }: ConsumerCalls,
+): ConsumerParts {
+  const itsStore = { consumerId: destinationId, consumers: store.consumers, clock, onFailure };
+  const storeRetry = new StoreRetry(clock, pump);
+  const answered = (): void => {
+    storeRetry.succeeded();
+    pump();
+  };
+  const timer = new WakeTimer(clock, pump);
+  const cursor = cursorTracker(stored.cursor);
+  const window = new LogWindow({ reader, start: stored.cursor, concerns, onRead: answered, onFailure });
+  const retries = new RetryQueue({ ...itsStore, stored: stored.retries, onReady: answered });
+  const itsSettler = settler({ ...itsStore, cursor: () => cursor.cursor, onStored });
+  const ledger = new Ledger({ destinationId, settler: itsSettler, retries, clock, events });
+  const users = new PerUserQueue({ ...itsStore, ledger, cursor, retries, policy });
+  const { settledAhead } = stored;
+  const isFull = (): boolean => itsSettler.full;
+  const feed = new LogFeed({ window, cursor, users, ledger, settledAhead, routing, isFull });
+  const retryFeed = new RetryFeed({ loader, feed, users, ledger, clock, policy });
+  return { storeRetry, timer, cursor, window, retries, settler: itsSettler, ledger, users, feed, retryFeed };
+}
