@@ -28,7 +28,7 @@ export interface Retry {
   readonly notBeforeMs?: number;
   /** Why the last attempt failed. */
   readonly reason: string;
-  /** URLs that are not tried again: those that failed permanently, or, if each URL counts, those that have the message. */
+  /** URLs that are finished with the message: they accepted it or failed permanently. */
   readonly doneUrls: readonly string[];
   /** The `doneUrls` that failed permanently. Absent: none. */
   readonly failedUrls?: readonly string[];

@@ -7,7 +7,7 @@ import type { PassedBody } from "./kept-body.js";
 import { NOT_OWNER_HEADER } from "./peer.js";
 
 /** How an attempt to pass a request on ended. */
-export type Attempt =
+export type Passed =
   /** The client has the answer, or has disconnected. */
   | { readonly kind: "answered" }
   /** The owner was lost after the answer had begun. The client's connection was cut, so that it does not take a part for the whole. */
@@ -28,7 +28,7 @@ export interface PassedRequest {
 export interface OwnerConnection {
   readonly address: string;
   /** Sends the request, and the response as it arrives. Never throws. */
-  passOn(request: PassedRequest, signal: AbortSignal): Promise<Attempt>;
+  passOn(request: PassedRequest, signal: AbortSignal): Promise<Passed>;
   /** Whether the process answers this path. Never throws. */
   answers(path: string, signal: AbortSignal): Promise<boolean>;
   /** Lets the requests that are under way end. */
@@ -88,7 +88,7 @@ function notOwner(address: string): FailedAttempt {
 async function passBack(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   { message, response, connection }: PassedRequest,
-): Promise<Attempt> {
+): Promise<Passed> {
   if (response.destroyed) {
     body.on("error", () => {}).destroy();
     return { kind: "answered" };
