@@ -4,7 +4,7 @@ export { type BackupInfo, UnusableBackup } from "./backups/archive-format.js";
 export { type ReadBackup, readArchive } from "./backups/read-archive.js";
 export { restoreBackup } from "./backups/restore.js";
 export { type MigrateOptions, type MigrationReport, migrate } from "./cluster/migrate.js";
-export { CannotMigrate, type ComparedContent } from "./cluster/migration/cannot-migrate.js";
+export { CannotMigrate, type ComparedContent } from "./cluster/migration.js";
 export { type Collector, startCollector } from "./collector.js";
 export { type CollectorOptions, collectorOptions } from "./collector-options.js";
 export { ConfigError, type ConfigInputs, loadConfig } from "./process/config.js";

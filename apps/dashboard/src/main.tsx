@@ -10,7 +10,7 @@ import { guardBackAndForward } from "./routing/leave-guard.js";
 import { Session } from "./session/session.js";
 import { Shell } from "./shell/shell.js";
 import { applyTheme, storedTheme } from "./theme/theme.js";
-import { NoticeProvider } from "./ui/feedback/notice.js";
+import { NoticeProvider } from "./ui/feedback.js";
 
 applyTheme(storedTheme(localStorage), document.documentElement, localStorage);
 guardBackAndForward();

@@ -1,6 +1,6 @@
 import { ENDPOINTS } from "@sluice/control-api";
 import { expect, it } from "vitest";
-import { actionText } from "../src/pages/settings/audit-words.js";
+import { actionText } from "../src/pages/settings/audit-card.js";
 
 /** Changes that the audit log leaves out: they are asked again and again, or change nothing. */
 const NOT_LOGGED = [

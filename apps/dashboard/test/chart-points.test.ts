@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withGaps } from "../src/pages/rates/rate-gaps.js";
+import { withGaps } from "../src/pages/rates.js";
 import { isolatedPoints } from "../src/ui/data/chart/series.js";
 
 const NONE = { accepted: 0, rejected: 0, delivered: 0, failed: 0, retried: 0 };

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { asCurl, asSdkCall, asTest, shellQuoted } from "../src/pages/message/copy-text.js";
+import { asCurl, asSdkCall, asTest, shellQuoted } from "../src/pages/message/copy-as.js";
 
 const HOSTILE = `'; touch /tmp/pwned; echo $(id) \`id\` "!" \\ \n \u202e \u001b[2J`;
 

@@ -9,7 +9,7 @@ import {
   newWebhook,
   settingsOf,
 } from "../src/pages/destinations/settings/settings-draft.js";
-import { issueAt, issuesOf } from "../src/words/issues.js";
+import { issueAt, issuesOf } from "../src/words/errors.js";
 
 const WEBHOOKS = {
   properties: { webhooks: {}, webhookUrl: {}, sharedSecret: {}, payload: {}, concurrency: {} },

@@ -1,6 +1,6 @@
 import type { FilterRuleView } from "@sluice/control-api";
 import { expect, test } from "vitest";
-import { durationDraft, durationMs } from "../src/forms/duration/duration-draft.js";
+import { durationDraft, durationMs } from "../src/forms/duration.js";
 import { scheduleInWords } from "../src/pages/audiences/sending-draft.js";
 import { traitDraftOf, traitOf, traitPatchOf } from "../src/pages/computed-traits/trait-draft.js";
 import {

@@ -1,7 +1,7 @@
 import type { DestinationStatusView } from "@sluice/control-api";
 import { expect, test } from "vitest";
-import { backlogText } from "../src/words/backlog.js";
 import { bytes, count, counted, duration, percent, perSecond } from "../src/words/numbers.js";
+import { backlogText } from "../src/words/states.js";
 import { relativeTime } from "../src/words/times.js";
 
 test.each([

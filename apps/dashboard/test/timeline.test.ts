@@ -1,8 +1,8 @@
 import type { AttemptView, StoredMessageView } from "@sluice/control-api";
 import { expect, test } from "vitest";
-import { attemptTone } from "../src/pages/deliveries/attempts/attempt-tone.js";
+import { attemptTone } from "../src/pages/deliveries/attempts.js";
 import { timelineOf } from "../src/pages/message/timeline.js";
-import { overallStateOf } from "../src/words/overall-state.js";
+import { overallStateOf } from "../src/words/states.js";
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const attempt = (number: number, second: number, more: Partial<AttemptView>): AttemptView => ({

@@ -2,8 +2,8 @@ import type { DestinationView, SourceView, TransformationView } from "@sluice/co
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { completionsAt, knownFields } from "../src/pages/transformations/code/completions.js";
-import { plannedEvents } from "../src/pages/transformations/code/use-known-fields.js";
-import { differenceOf } from "../src/pages/transformations/difference/difference.js";
+import { differenceOf } from "../src/pages/transformations/difference/difference-view.js";
+import { plannedEvents } from "../src/pages/transformations/edit-tab.js";
 import { violations } from "./accessibility.js";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";

@@ -17,7 +17,7 @@ export {
   type Definition,
 } from "./definitions/definitions.js";
 export { AudienceEngine } from "./engine/engine.js";
-export { storedIdsOf } from "./engine/questions/stored-ids.js";
+export { storedIdsOf } from "./engine/questions/profile-view.js";
 export type { Audiences, JoiningMessage } from "./engine/runner/audiences.js";
 export { startAudiences } from "./engine/runner/start-audiences.js";
 export { startEngineThread } from "./engine/thread/start-engine-thread.js";

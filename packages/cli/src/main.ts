@@ -1,4 +1,4 @@
-import { EXIT_CODES } from "./failures/exit-codes.js";
+import { EXIT_CODES } from "./failures.js";
 import { run } from "./run.js";
 import { processIo } from "./terminal/io.js";
 

@@ -1,9 +1,8 @@
 import { AdminError, AdminUnreachable } from "@sluice/admin-client";
-import { CommandFailure, EXIT_CODES, type ExitName, Finding } from "./failures/exit-codes.js";
-import { storeFailure } from "./failures/store-failure.js";
+import { CommandFailure, EXIT_CODES, type ExitName, Finding, storeFailure } from "./failures.js";
 import { asStarted } from "./terminal/invocation.js";
 import type { Io } from "./terminal/io.js";
-import { shellWord } from "./terminal/shell-word.js";
+import { shellWord } from "./terminal/plural.js";
 import { terminalJson, terminalText } from "./terminal/terminal-text.js";
 
 interface Failure {

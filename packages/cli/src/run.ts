@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { EXIT_CODES } from "./failures/exit-codes.js";
+import { EXIT_CODES } from "./failures.js";
 import { program } from "./program.js";
 import { reportFailure } from "./report-failure.js";
 import type { Io } from "./terminal/io.js";

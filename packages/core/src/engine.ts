@@ -1,10 +1,15 @@
 import { LIMITS, type MessageKind } from "@sluice/protocol";
-import { contained } from "./errors/contained.js";
+import { contained } from "./errors.js";
 import { type Accepted, accept, givenId } from "./message/accept.js";
 import type { Batch, HeldMessage } from "./message/batch.js";
 import { hooksOf, type RunHooks } from "./message/before-send.js";
-import { type CallContext, type ContextStorage, merged, nestedContext } from "./message/call-context.js";
-import { callTime } from "./message/call-time.js";
+import {
+  type CallContext,
+  type ContextStorage,
+  callTime,
+  merged,
+  nestedContext,
+} from "./message/call-context.js";
 import { hooked, hookingWithin } from "./message/hooking.js";
 import type { MessageDefaults } from "./message/normalize.js";
 import type { ResolvedOptions } from "./options/resolve-options.js";
@@ -37,9 +42,8 @@ import { retryingSender } from "./sending/retrying-sender.js";
 import { splittingSender } from "./sending/splitting-sender.js";
 import type { Kept, Spool } from "./sending/spool.js";
 import { SpoolingSender } from "./sending/spooling-sender.js";
-import { closeTransport } from "./transport/close-transport.js";
-import { stubTransport } from "./transport/stub-transport.js";
-import type { Transport } from "./transport/transport.js";
+import type { Transport } from "./transport.js";
+import { closeTransport, stubTransport } from "./transport.js";
 
 /** The engine of a runtime's client. None of its calls throws or rejects. */
 export interface Engine {

@@ -1,16 +1,12 @@
 export { backgroundClock, type Clock } from "@sluice/resilience";
 export { createEngine, type Engine } from "./engine.js";
-export { ConfigError } from "./errors/config-error.js";
-export { contained } from "./errors/contained.js";
-export { reasonOf } from "./errors/reason-of.js";
+export { ConfigError, contained, reasonOf } from "./errors.js";
 export type { RefusalReason } from "./message/accept.js";
 export type { Batch, HeldMessage, LostMessage } from "./message/batch.js";
 export type { BeforeSend, OutgoingMessage } from "./message/before-send.js";
-export type { CallContext, ContextStorage } from "./message/call-context.js";
-export type { ContextCalls } from "./message/context-calls.js";
+export type { CallContext, ContextCalls, ContextStorage, TraceApi } from "./message/call-context.js";
 export type { Fields } from "./message/fields.js";
 export { fromSnakeCase } from "./message/snake-case.js";
-export type { TraceApi } from "./message/trace-context.js";
 export type {
   AliasCall,
   CallFields,
@@ -44,10 +40,11 @@ export type {
 export type { RequestReport } from "./sending/http-sender.js";
 export type { Instrument, InstrumentedEnd, InstrumentedRequest } from "./sending/instrument.js";
 export type { Kept, Spool, SpooledBatch } from "./sending/spool.js";
-export { type Fetch, fetchTransport } from "./transport/fetch-transport.js";
 export {
   ANSWER_BYTES,
+  type Fetch,
+  fetchTransport,
   type Transport,
   type TransportOutcome,
   type TransportRequest,
-} from "./transport/transport.js";
+} from "./transport.js";

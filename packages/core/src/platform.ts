@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { ContextStorage } from "./message/call-context.js";
-import type { Transport } from "./transport/transport.js";
+import type { Transport } from "./transport.js";
 
 /** What the engine needs from the runtime. Implement it to build a client for another runtime. */
 export interface Platform {

@@ -1,8 +1,7 @@
 import { type DefinedDestination, type DeliveryResult, defineDestination } from "@sluice/destination";
 import { httpClient } from "@sluice/destination/http";
 import { credentialsOf } from "./credentials.js";
-import { objectsOf } from "./objects.js";
-import { putObject } from "./put-object.js";
+import { objectsOf, putObject } from "./put-object.js";
 import { checkSettings, type S3Settings, SETTINGS } from "./settings.js";
 
 /** Writes messages to objects: files of JSON lines or Parquet. */

@@ -2,9 +2,8 @@
 
 // JSON as bytes, and as text without loss of digits.
 export { findTexts, findWriteKey } from "./bytes/find-fields.js";
-export { inspectJson } from "./bytes/inspect-json.js";
 export { JsonNames } from "./bytes/json-names.js";
-export { decodeUtf8, parseJson } from "./bytes/parse-json.js";
+export { decodeUtf8, inspectJson, parseJson } from "./bytes/parse-json.js";
 export { itemSpan, type JsonScan, scanJson, withoutItems } from "./bytes/scan-json.js";
 export {
   IRREGULAR,
@@ -109,12 +108,12 @@ export {
   type Counted,
   differences,
 } from "./replicated/migration/contents.js";
+export type { MigrationProgress, MigrationResult } from "./replicated/migration/migration-result.js";
 export {
   MigrationDiffers,
   type MigrationRefusal,
   MigrationRefused,
-} from "./replicated/migration/migration-error.js";
-export type { MigrationProgress, MigrationResult } from "./replicated/migration/migration-result.js";
+} from "./replicated/migration/migration-result.js";
 export { moveIn } from "./replicated/migration/move-in.js";
 export { DOWNLOAD_FOLDER, moveOut } from "./replicated/migration/move-out.js";
 export { contentsOfFolder, documentsOf, type StoredDocument } from "./replicated/migration/read-folder.js";
@@ -128,8 +127,7 @@ export type {
   ReplicaStatus,
 } from "./replicated/replica.js";
 // Rules that every store and its callers share.
-export { followInTime } from "./rules/follow-in-time.js";
-export { type DocumentMirror, mirrorDocuments } from "./rules/mirror-documents.js";
+export { type DocumentMirror, followInTime, mirrorDocuments } from "./rules/following.js";
 export { readPosition, writePosition } from "./rules/page-cursor.js";
 export {
   covers,
@@ -140,7 +138,7 @@ export {
   type SuppressionDocument,
   spanIndex,
   suppressedId,
-} from "./rules/suppressed-spans.js";
+} from "./rules/purging.js";
 export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";

@@ -1,7 +1,7 @@
 /** Fixtures and internals for the tests of other packages. */
 export { parseKeepingDigits } from "../src/bytes/parse-json.js";
-export { memoryConfigStore } from "../src/memory/config-store.js";
-export { purgedIdentities } from "../src/rules/purged-messages.js";
+export { memoryConfigStore } from "../src/memory/open-memory-store.js";
+export { purgedIdentities } from "../src/rules/purging.js";
 export { DATABASE_FILE } from "../src/sqlite/database/database-name.js";
 export { type BatchOptions, batchOf, idsBatch, RECEIVED_AT_MS, type TestMessage } from "./batches.js";
 export { profileStoreContract } from "./contracts/profile-store.contract.js";

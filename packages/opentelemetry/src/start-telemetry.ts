@@ -1,15 +1,63 @@
+import { type AnyValueMap, SeverityNumber } from "@opentelemetry/api-logs";
+import { OTLPLogExporter as JsonExporter } from "@opentelemetry/exporter-logs-otlp-http";
+import { OTLPLogExporter as ProtobufExporter } from "@opentelemetry/exporter-logs-otlp-proto";
 import {
   defaultResource,
   detectResources,
   envDetector,
+  type Resource,
   resourceFromAttributes,
 } from "@opentelemetry/resources";
+import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import type { LogRecord, Tracing } from "@sluice/collector";
 import { systemClock } from "@sluice/resilience";
-import { logRecorder } from "./log-recorder.js";
+import { boundedQueue } from "./bounded-queue.js";
 import { rootSampler, startsTraces } from "./sampler.js";
-import { type Env, readTelemetrySettings, type Signal } from "./settings.js";
+import { type Env, readTelemetrySettings, type Signal, type SignalSettings } from "./settings.js";
 import { spanRecorder } from "./span-recorder.js";
+
+const SEVERITIES = {
+  debug: SeverityNumber.DEBUG,
+  info: SeverityNumber.INFO,
+  warn: SeverityNumber.WARN,
+  error: SeverityNumber.ERROR,
+} as const;
+
+interface LogRecorder {
+  record(line: LogRecord): void;
+  close(): Promise<void>;
+}
+
+/** Exports log lines in batches. The collector's logger has hidden secrets before. */
+function logRecorder(
+  settings: SignalSettings,
+  { resource, version }: { readonly resource: Resource; readonly version: string },
+  onDropped: (count: number) => void,
+): LogRecorder {
+  const Exporter = settings.protocol === "http/json" ? JsonExporter : ProtobufExporter;
+  const { url, protocol: _, ...batching } = settings;
+  const queue = boundedQueue(settings.maxQueueSize, onDropped);
+  const exporter = queue.watch(new Exporter(url === undefined ? {} : { url }));
+  const provider = new LoggerProvider({
+    resource,
+    processors: [new BatchLogRecordProcessor({ exporter, ...batching })],
+  });
+  const logger = provider.getLogger("@sluice/collector", version);
+  return {
+    record({ time, level, msg, fields }) {
+      if (!queue.admit()) return;
+      logger.emit({
+        timestamp: time,
+        severityNumber: SEVERITIES[level],
+        severityText: level,
+        body: msg,
+        // A copy through JSON is what the other outputs write, too.
+        attributes: JSON.parse(JSON.stringify(fields)) as AnyValueMap,
+      });
+    },
+    close: () => provider.shutdown(),
+  };
+}
 
 export interface TelemetryOptions {
   /** The base URL of an OTLP/HTTP receiver, such as `http://127.0.0.1:4318`. Default: the `OTEL_EXPORTER_OTLP_…` variables. */

@@ -1,6 +1,6 @@
 export type { Context, Log, Message, Result, Transform } from "./author.js";
 export { checkCode } from "./check-code.js";
-export { identifyResults, resultId } from "./results/identify-results.js";
+export { identifyResults, resultId } from "./results.js";
 export {
   openSandboxes,
   SANDBOX_DEFAULTS,

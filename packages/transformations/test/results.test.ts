@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { identifyResults, openSandboxes, resultId } from "../src/index.js";
-import { parseKeepingDigits } from "../src/results/keep-digits.js";
+import { parseKeepingDigits } from "../src/results.js";
 import { codeOf } from "./items.js";
 
 describe("identifyResults", () => {

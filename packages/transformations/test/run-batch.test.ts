@@ -1,6 +1,6 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { runBatch } from "../src/run-batch.js";
+import { runBatch } from "../src/sandboxes.js";
 import type { BatchAnswer } from "../src/thread/answer.js";
 
 const DEADLINE_MS = 1_000;

@@ -9,13 +9,15 @@ export {
 export { type HonoContextLike, honoHandler } from "./adapters/hono-handler.js";
 export { nodeHandler } from "./adapters/node-handler.js";
 export { webHandler } from "./adapters/web-handler.js";
-export { type MemoryDedupeOptions, type MessageDedupe, memoryDedupe } from "./message/message-dedupe.js";
 export {
   type AliasPayload,
   type Data,
   type DeletePayload,
   type GroupPayload,
   type IdentifyPayload,
+  type MemoryDedupeOptions,
+  type MessageDedupe,
+  memoryDedupe,
   type PagePayload,
   type ParsedPayloads,
   parsePayload,
@@ -23,7 +25,7 @@ export {
   type ScreenPayload,
   type TrackPayload,
   type WebhookPayload,
-} from "./message/payload.js";
+} from "./message.js";
 export type { Delivery, ReceiverOptions, Rejection } from "./receiver/receiver-options.js";
 export { type RawBody, sign, verify } from "./signature/signature.js";
 export {

@@ -17,7 +17,7 @@ import {
   type WebhookPayload,
   webHandler,
 } from "../src/index.js";
-import { rejectionWarnings } from "../src/receiver/rejection-warnings.js";
+import { rejectionWarnings } from "../src/receiver/receiver-options.js";
 
 const SECRET = "secret";
 const closers: (() => Promise<unknown>)[] = [];

@@ -1,7 +1,7 @@
 import type { ListAnswer } from "@sluice/control-api";
 import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { CollectorError } from "../errors.js";
-import { pageOfDocuments } from "./paging/page-documents.js";
+import { pageOfDocuments } from "./paging.js";
 
 /** Configuration documents of one kind, as the control API finds, lists and changes them. */
 export interface DocumentResource<Document> {

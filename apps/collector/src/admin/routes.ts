@@ -1,8 +1,8 @@
 import { metricsRoute } from "../http/health-routes.js";
-import type { Handler, Route } from "../http/routing/route.js";
+import type { Handler, Route } from "../http/routing.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import { guessLimit } from "../tokens/guess-limit.js";
-import { auditLog } from "./audit/audit-log.js";
+import { auditLog } from "./audit.js";
 import { guardMetrics } from "./collector/guard-metrics.js";
 import type { AdminContext } from "./context.js";
 import { filesInFolder, findDashboard } from "./dashboard/dashboard-files.js";

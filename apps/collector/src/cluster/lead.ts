@@ -8,7 +8,7 @@ import type { Logger } from "../process/telemetry/logger.js";
 import { CRASH_MARKER, crashMarkerFile } from "./crash-marker-file.js";
 import type { Front } from "./front/front.js";
 import type { Leadership } from "./ownership/ownership.js";
-import type { ClusterCounts } from "./state/cluster-counts.js";
+import type { ClusterCounts } from "./state/cluster-metrics.js";
 import { showClusterMetrics } from "./state/cluster-metrics.js";
 import type { ClusterState } from "./state/cluster-state.js";
 

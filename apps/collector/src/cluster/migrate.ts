@@ -16,12 +16,11 @@ import { type Clock, systemClock } from "@sluice/resilience";
 import { decodeKey, secretBox } from "../destinations/secret-box.js";
 import { makeDataFolder } from "../process/data-folder.js";
 import type { ClusterConfig } from "../process/settings/cluster-settings.js";
-import { readMark } from "./cluster-folder.js";
 import type { ClusterEngine } from "./cluster-options.js";
+import { readMark } from "./cluster-options.js";
 import { openConfiguredEngine } from "./configured-engine.js";
 import { keyFingerprint } from "./front/peer.js";
-import { CannotMigrate, type ComparedContent } from "./migration/cannot-migrate.js";
-import { checkNoOwner } from "./migration/no-owner.js";
+import { CannotMigrate, type ComparedContent, checkNoOwner } from "./migration.js";
 
 export interface MigrateOptions {
   /** `in`: from the folder into the cluster. `out`: from the cluster into the folder. */

@@ -5,16 +5,16 @@ import type { CollectorOptions } from "../collector-options.js";
 import { bufferBudget } from "../http/body/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "../http/health-routes.js";
 import type { HttpLimits } from "../http/limits.js";
-import { checkHosts } from "../http/routing/host-check.js";
-import type { Route } from "../http/routing/route.js";
+import type { Route } from "../http/routing.js";
+import { checkHosts } from "../http/routing.js";
 import { defined } from "../process/defined.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import { openTokens } from "../tokens/tokens.js";
 import type { ClusterOptions } from "./cluster-options.js";
 import { type Front, openFront } from "./front/front.js";
-import type { ClusterCounts } from "./state/cluster-counts.js";
 import { passingHealth } from "./state/cluster-health.js";
+import type { ClusterCounts } from "./state/cluster-metrics.js";
 import type { ClusterState } from "./state/cluster-state.js";
 
 /** What the process needs to answer requests. */

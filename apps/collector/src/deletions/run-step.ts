@@ -6,12 +6,9 @@ import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import type { Suppressions } from "../documents/suppressions.js";
-import { concernedBy } from "./concerned.js";
+import { concernedBy, devicesOf, idsOfUser, messagesOf, type ProfileRemoval } from "./concerned.js";
 import { deliveriesIn, deliveryNow, withDeliveries } from "./delete-messages.js";
 import type { DeletedUser, DeletionDocument, Step } from "./deletion.js";
-import { devicesOf } from "./devices-of.js";
-import { idsOfUser, type ProfileRemoval } from "./ids-of-user.js";
-import { messagesOf } from "./messages-of.js";
 
 export interface DeletionParts {
   readonly store: Pick<Store, "log" | "config" | "consumers"> & Purging;

@@ -1,13 +1,45 @@
 import type { DeletionPlan } from "@sluice/control-api";
-import { type ConfigStore, type Identity, VersionConflict, type Versioned } from "@sluice/event-log";
+import {
+  type ConfigStore,
+  type Identity,
+  idOf,
+  isUserIdentity,
+  type Offset,
+  type Store,
+  VersionConflict,
+  type Versioned,
+} from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
 import type { Logger } from "../process/telemetry/logger.js";
+import { devicesOf, idsOfUser, messagesOf } from "./concerned.js";
 import { DELETION, type DeletionDocument } from "./deletion.js";
-import { idsOfUser } from "./ids-of-user.js";
-import { Pauses } from "./pauses.js";
-import { planDeletion } from "./plan-deletion.js";
 import { runDeletion } from "./run-deletion.js";
 import { type DeletionParts, emptyReceipt } from "./run-step.js";
+
+/** Pauses that somebody can end early. */
+class Pauses {
+  readonly #clock: Pick<Clock, "sleep">;
+  readonly #signal: AbortSignal;
+  /** Ends the present pause, or the next one. */
+  #early = new AbortController();
+
+  constructor(clock: Pick<Clock, "sleep">, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+  }
+
+  /** Resolves after `ms`, or early after `end` or when the signal aborts. */
+  async pause(ms: number): Promise<void> {
+    const early = this.#early.signal;
+    await this.#clock.sleep(ms, AbortSignal.any([this.#signal, early])).catch(() => {});
+    if (early.aborted) this.#early = new AbortController();
+  }
+
+  end(): void {
+    this.#early.abort();
+  }
+}
 
 export interface DeletionsOptions extends Omit<DeletionParts, "signal"> {
   readonly logger: Logger;
@@ -114,4 +146,52 @@ async function giveUp(config: ConfigStore, id: string): Promise<Versioned<Deleti
       if (!(error instanceof VersionConflict)) throw error;
     }
   }
+}
+
+/** Returns what a deletion would remove at this moment. Changes nothing. */
+async function planDeletion(
+  identities: readonly Identity[],
+  options: { readonly suppress: boolean; readonly includeAliases: boolean },
+  { store, profiles }: Pick<DeletionParts, "store" | "profiles">,
+): Promise<DeletionPlan> {
+  await profiles.counted();
+  const users: DeletionPlan["users"][number][] = [];
+  for (const identity of identities) {
+    const found = await profiles.identitiesOf(identity, options.includeAliases);
+    const { profile, audienceMemberships, aliases } = found;
+    const bySource = new Map<string, number>();
+    const total = { messages: 0, attempts: 0, retries: 0 };
+    for await (const { sourceId, offset } of messagesOf(found.identities, store.log)) {
+      bySource.set(sourceId, (bySource.get(sourceId) ?? 0) + 1);
+      const { attempts, retries } = await deliveriesOf(offset, store);
+      total.messages += 1;
+      total.attempts += attempts;
+      total.retries += retries;
+    }
+    users.push({
+      ...(isUserIdentity(identity) ? { userId: idOf(identity) } : { anonymousId: idOf(identity) }),
+      ...total,
+      messagesBySource: Array.from(bySource, ([sourceId, messages]) => ({ sourceId, messages })),
+      profile,
+      audienceMemberships,
+      anonymousIds: devicesOf(identity, found),
+      aliases,
+    });
+  }
+  return { dryRun: true, ...options, users };
+}
+
+/** Counts the stored attempts and retries of a message. */
+async function deliveriesOf(
+  offset: Offset,
+  { consumers }: Pick<Store, "consumers">,
+): Promise<{ attempts: number; retries: number }> {
+  const deliveries = await consumers.outcomesOf(offset);
+  const attempts = await Promise.all(
+    deliveries.map(async ({ consumerId }) => (await consumers.attemptsOf(consumerId, offset)).length),
+  );
+  return {
+    attempts: attempts.reduce((sum, count) => sum + count, 0),
+    retries: deliveries.filter(({ retry }) => retry !== undefined).length,
+  };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import type { BufferBudget } from "./body/buffer-budget.js";
-import type { Route } from "./routing/route.js";
+import type { Route } from "./routing.js";
 
 export type Health = { readonly kind: "ready" } | { readonly kind: "unavailable"; readonly reason: string };
 

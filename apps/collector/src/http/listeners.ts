@@ -1,7 +1,7 @@
 import { bufferBudget } from "./body/buffer-budget.js";
 import { httpMetrics } from "./http-metrics.js";
 import { HTTP_LIMITS } from "./limits.js";
-import type { Route } from "./routing/route.js";
+import type { Route } from "./routing.js";
 import type { HttpServer, ServerOptions, StartServer } from "./server.js";
 
 /** An address to listen on. */

@@ -12,14 +12,12 @@ import {
   isNotReading,
 } from "./connection/connection.js";
 import type { TrustedProxies } from "./connection/forwarded.js";
-import { hostRefusal } from "./connection/host-header.js";
 import { IncomingRequest } from "./connection/incoming-request.js";
-import { REQUEST_ID_HEADER, requestIdOf } from "./connection/request-id.js";
+import { hostRefusal, REQUEST_ID_HEADER, requestIdOf } from "./connection/request-head.js";
 import { errorAnswer, respond, respondStream } from "./connection/respond.js";
 import type { HttpMetrics } from "./http-metrics.js";
-import { corsHeaders, preflightHeaders } from "./routing/cors.js";
-import type { Handler, HttpAnswer, Route } from "./routing/route.js";
-import type { Router } from "./routing/router.js";
+import type { Handler, HttpAnswer, Route, Router } from "./routing.js";
+import { corsHeaders, preflightHeaders } from "./routing.js";
 
 export interface ServeOptions {
   readonly findRoute: Router;

@@ -15,8 +15,8 @@ import { ConnectionShares } from "./connection/connection-shares.js";
 import { isLingering, linger } from "./connection/linger.js";
 import { type HttpMetrics, httpMetrics } from "./http-metrics.js";
 import { HTTP_LIMITS, type HttpLimits } from "./limits.js";
-import type { Route } from "./routing/route.js";
-import { createRouter } from "./routing/router.js";
+import type { Route } from "./routing.js";
+import { createRouter } from "./routing.js";
 import { serveRequest } from "./serve-request.js";
 
 // An `import` reads every property of the module, and one of them loads Node.js's own fetch: a sixth of a start.

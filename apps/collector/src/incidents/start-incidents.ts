@@ -8,9 +8,8 @@ import type { Counters } from "../history/counters.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import type { DiskSpace } from "./disk-low.js";
-import { type Incident, incidentView, messageIdOf } from "./incident.js";
+import { type Incident, incidentBatch, incidentView, messageIdOf } from "./incident.js";
 import { incidentEnding } from "./incident-ending.js";
-import { incidentBatch } from "./incident-message.js";
 import { failingKey, failingSince, type Observed, observe } from "./observe.js";
 import { stepIncidents } from "./step-incidents.js";
 

@@ -4,7 +4,7 @@ import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { collectorErrorOf } from "../errors.js";
-import type { HttpRequest } from "../http/routing/route.js";
+import type { HttpRequest } from "../http/routing.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import { type Admitted, type PlanRefusal, requestAdmission } from "./admit-request.js";

@@ -3,19 +3,18 @@ import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/pr
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { CollectorError } from "../errors.js";
-import type { Handler, Route } from "../http/routing/route.js";
+import type { Handler, Route } from "../http/routing.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import type { PlanRefusal } from "./admit-request.js";
-import { browserSettings } from "./browser-settings.js";
-import { createIngest } from "./ingest.js";
+import { createIngest, type Ingest } from "./ingest.js";
 import { ingestMetrics, loggingOutages } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
 import { posthogRoutes } from "./posthog/posthog-routes.js";
-import { rudderstackRoutes } from "./rudderstack-routes.js";
 import type { SourceDirectory } from "./sources/source-directory.js";
+import { basicUser } from "./sources/write-key.js";
 import type { WrongKeys } from "./wrong-keys.js";
 
 export interface IngestRoutesOptions {
@@ -134,4 +133,82 @@ export function ingestRoutes(options: IngestRoutesOptions): Route[] {
 
 export function kindNamed(name: string | undefined): MessageKind | undefined {
   return MESSAGE_KINDS.find((kind) => kind === name || SHORT_NAMES[kind] === name);
+}
+
+/**
+ * The response of `GET /v1/projects/:writeKey/settings`, which Segment's browser and mobile SDKs and their relatives request before they
+ * start. It names this collector as the only destination and switches everything else off.
+ */
+function browserSettings(writeKey: string, baseUrl: URL): object {
+  const everything = { enabled: true, integrations: {} };
+  return {
+    integrations: {
+      "Segment.io": {
+        apiKey: writeKey,
+        apiHost: `${baseUrl.host}${baseUrl.pathname.replace(/\/$/, "")}/v1`,
+        protocol: baseUrl.protocol.replace(":", ""),
+        unbundledIntegrations: [],
+        addBundledMetadata: true,
+        maybeBundledConfigIds: {},
+        versionSettings: { version: "4.4.7", componentTypes: ["browser"] },
+      },
+    },
+    plan: {
+      track: { __default: everything },
+      identify: { __default: everything },
+      group: { __default: everything },
+    },
+    edgeFunction: {},
+    analyticsNextEnabled: true,
+    middlewareSettings: {},
+    enabledMiddleware: {},
+    metrics: { sampleRate: 0 },
+    legacyVideoPluginsEnabled: false,
+    remotePlugins: [],
+  };
+}
+
+/** What RudderStack's browser and mobile SDKs request besides the addresses under `/v1`. */
+function rudderstackRoutes(ingest: Ingest): Route[] {
+  /** `navigator.sendBeacon` cannot set headers, so the query names the write key. */
+  const beacon: Handler = async (request) => ({
+    status: 200,
+    body: await ingest.take(
+      request,
+      undefined,
+      () => request.readBody(LIMITS.batchBytes),
+      request.query.get("writeKey") || undefined,
+    ),
+  });
+  /** Browsers name the write key in the query, mobile SDKs in the header only. */
+  const config: Handler = (request) => {
+    const source = ingest.authenticate(
+      request,
+      request.query.get("writeKey") || basicUser(request.headers.authorization),
+    );
+    return {
+      status: 200,
+      headers: { "cache-control": "private, max-age=120" },
+      body: sourceConfig(source.id),
+    };
+  };
+  return [
+    { path: "/beacon/v1/batch", cors: true, methods: { POST: beacon } },
+    { path: "/sourceConfig", cors: true, methods: { GET: config } },
+  ];
+}
+
+/**
+ * What the SDK needs to start: an enabled source without destinations in the page. It names no data plane (`dataplanes`), so every
+ * version of the SDK sends to the URL that the page passed to `load()`.
+ */
+function sourceConfig(sourceId: string): object {
+  return {
+    source: {
+      id: sourceId,
+      enabled: true,
+      config: { statsCollection: { errors: { enabled: false }, metrics: { enabled: false } } },
+      destinations: [],
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../errors.js";
-import type { HttpRequest } from "../http/routing/route.js";
+import type { HttpRequest } from "../http/routing.js";
 import type { GuessLimit } from "./guess-limit.js";
 import type { KnownToken, Tokens } from "./tokens.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { eventNames } from "../../src/admin/sources/event-names.js";
+import { eventNames } from "../../src/admin/sources/source-endpoints.js";
 
 const entry = (
   name: string | undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fillPage } from "../../src/admin/paging/fill-page.js";
+import { fillPage } from "../../src/admin/paging.js";
 
 test("where the store has read enough for one request and found little, the rest is for the next page", async () => {
   let asked = 0;

@@ -1,6 +1,6 @@
 import type { DeliveryStateView, MessageView } from "@sluice/control-api";
 import { expect, it } from "vitest";
-import { judgeWait } from "../../src/admin/messages/judge-wait.js";
+import { judgeWait } from "../../src/admin/messages/message-endpoints.js";
 
 /** A message whose destinations `d0`, `d1`, … are in these states. */
 function message(states: readonly DeliveryStateView[]): MessageView {

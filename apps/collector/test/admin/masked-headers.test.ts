@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { maskFor } from "../../src/admin/masking/mask-for.js";
+import { maskFor } from "../../src/admin/masking.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const URL_A = "https://hooks.example/";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { maskUrls } from "../../src/admin/masking/mask-urls.js";
+import { maskUrls } from "../../src/admin/masking.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 /** Receivers that know no signatures are given a secret in their URL: at any place after the host. */

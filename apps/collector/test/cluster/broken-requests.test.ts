@@ -3,7 +3,7 @@ import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Front, type FrontOptions, openFront } from "../../src/cluster/front/front.js";
 import { HTTP_LIMITS } from "../../src/http/limits.js";
-import type { Route } from "../../src/http/routing/route.js";
+import type { Route } from "../../src/http/routing.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
 

@@ -8,7 +8,7 @@ import { decideNext, type RequestFacts } from "../../src/cluster/front/decide-ne
 import { type Front, type Owner, openFront } from "../../src/cluster/front/front.js";
 import { PEER_HEADERS } from "../../src/cluster/front/peer.js";
 import { HTTP_LIMITS } from "../../src/http/limits.js";
-import type { HttpRequest, Route } from "../../src/http/routing/route.js";
+import type { HttpRequest, Route } from "../../src/http/routing.js";
 import type { HttpServer } from "../../src/http/server.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";

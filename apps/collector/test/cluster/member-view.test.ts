@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Member } from "../../src/cluster/membership/member.js";
-import { memberView } from "../../src/cluster/state/member-view.js";
+import { memberView } from "../../src/cluster/state/cluster-health.js";
 
 const HEARTBEAT_MS = 2_000;
 

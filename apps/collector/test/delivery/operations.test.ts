@@ -7,7 +7,7 @@ import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { groupDeliveries } from "../../src/admin/deliveries/delivery-groups.js";
-import { listByCause } from "../../src/admin/deliveries/list-by-cause.js";
+import { listByCause } from "../../src/admin/deliveries/list-deliveries.js";
 import { OPERATION_PAGE } from "../../src/operations/operation.js";
 import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";

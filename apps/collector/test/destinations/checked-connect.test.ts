@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { join } from "node:path";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, it, onTestFinished } from "vitest";
-import { checkedConnect } from "../../src/destinations/defined/checked-connect.js";
+import { checkedConnect } from "../../src/destinations/defined/defined-type.js";
 import { egressPolicy } from "../../src/sender/egress-policy.js";
 
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, "../sender/fixtures", name), "utf8");

@@ -1,10 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { echoRedactor } from "../../src/destinations/webhooks/request/redact-echo.js";
-import {
-  RESPONSE_HEADERS,
-  tracedResponseHeaders,
-} from "../../src/destinations/webhooks/request/response-headers.js";
+import { RESPONSE_HEADERS, tracedResponseHeaders } from "../../src/destinations/webhooks/webhook-target.js";
 
 const redactEcho = echoRedactor(["Bearer hush-credential"]);
 const traced = (...headers: string[]) => tracedResponseHeaders(headers, redactEcho);

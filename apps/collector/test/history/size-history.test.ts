@@ -4,8 +4,7 @@ import { openMemoryStore, StorageUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, test } from "vitest";
 import { countersEndpoint } from "../../src/admin/collector/counters-endpoint.js";
-import { startSizeHistory } from "../../src/history/size-history.js";
-import { type KeptSizes, sizesWithin, withSize } from "../../src/history/size-points.js";
+import { type KeptSizes, sizesWithin, startSizeHistory, withSize } from "../../src/history/size-history.js";
 import { controlApi } from "../admin/control-api.js";
 
 const MINUTE = 60_000;

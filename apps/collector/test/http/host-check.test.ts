@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { afterEach, expect, test } from "vitest";
-import { isAllowedHost } from "../../src/http/routing/host-check.js";
+import { isAllowedHost } from "../../src/http/routing.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 let collector: TestCollector | undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { requestIdOf } from "../../src/http/connection/request-id.js";
+import { requestIdOf } from "../../src/http/connection/request-head.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { startTestCollector } from "../../src/testing.js";
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, describe, expect, test } from "vitest";
 import type { HttpLimits } from "../../src/http/limits.js";
-import type { Route } from "../../src/http/routing/route.js";
+import type { Route } from "../../src/http/routing.js";
 import { type HttpServer, startServer } from "../../src/http/server.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";

@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isDiskLow } from "../../src/incidents/disk-low.js";
 import type { Condition, Incident } from "../../src/incidents/incident.js";
-import { INCIDENT_EVENTS, incidentMessage } from "../../src/incidents/incident-message.js";
-import { failingSince, type Observed, observe } from "../../src/incidents/observe.js";
-import { areRejectionsRising } from "../../src/incidents/rejections-rising.js";
+import { INCIDENT_EVENTS, incidentMessage } from "../../src/incidents/incident.js";
+import { areRejectionsRising, failingSince, type Observed, observe } from "../../src/incidents/observe.js";
 import { stepIncidents } from "../../src/incidents/step-incidents.js";
 
 const MINUTE = 60_000;

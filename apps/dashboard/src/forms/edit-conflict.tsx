@@ -1,6 +1,6 @@
 import { AdminError } from "@sluice/admin-client";
 import { Button } from "../ui/controls/button.js";
-import { Failure } from "../ui/feedback/failure.js";
+import { Failure } from "../ui/feedback.js";
 import { Icon } from "../ui/icon.js";
 import type { RemoteChange } from "./use-draft.js";
 

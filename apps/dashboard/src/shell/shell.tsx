@@ -12,7 +12,7 @@ import { ThemeContext } from "../theme/theme-context.js";
 import { useTheme } from "../theme/use-theme.js";
 import { IconButton } from "../ui/controls/button.js";
 import { Time } from "../ui/data/time.js";
-import { useNotify } from "../ui/feedback/notice.js";
+import { useNotify } from "../ui/feedback.js";
 import { Icon, Logo } from "../ui/icon.js";
 import { Dialog } from "../ui/layout/dialog.js";
 import { counted } from "../words/numbers.js";

@@ -1,4 +1,24 @@
-import type { DeliveryStateView } from "@sluice/control-api";
+import {
+  type CollectorHealthView,
+  type DeliveryStateView,
+  type DestinationStatusView,
+  HEALTH_WORDS,
+  type HealthLevel,
+} from "@sluice/control-api";
+import { count, counted } from "./numbers.js";
+
+/** The backlog of a destination. One that backs off has read nothing of it, so messages of other sources count too. */
+export function backlogText({ health, waiting }: DestinationStatusView): string {
+  return `${health === "backing_off" && waiting > 0 ? "≤ " : ""}${count(waiting)}`;
+}
+
+/** How the backlog of a destination, `waiting`, is made up. */
+export function backlogNote({ state, behind, retries }: DestinationStatusView): string {
+  // A disabled destination skips new messages. Only its retries stay in the backlog.
+  return state === "disabled"
+    ? `${counted(retries, "message")} from before it was disabled`
+    : `${count(behind)} unread, ${counted(retries, "retry", "retries")}`;
+}
 
 /** The colour family of a state, from `tokens.css`. */
 export type Tone = "good" | "wait" | "bad" | "quiet" | "held" | "accent";
@@ -61,3 +81,43 @@ export const STATE_ORDER: readonly DeliveryStateView[] = [
   "suppressed",
   "discarded",
 ];
+
+export interface OverallState {
+  readonly label: string;
+  readonly tone: Tone;
+}
+
+/** The state of a message over all its destinations. States that need attention come first. */
+export function overallStateOf(outcomes: readonly { readonly state: DeliveryStateView }[]): OverallState {
+  if (outcomes.length === 0) return { label: "Stored", tone: "quiet" };
+  for (const state of STATE_ORDER) {
+    const number = outcomes.filter((outcome) => outcome.state === state).length;
+    if (number === 0) continue;
+    const words = STATES[state];
+    const share = outcomes.length > 1 && number < outcomes.length ? ` ${number}/${outcomes.length}` : "";
+    return { label: `${words.label}${share}`, tone: words.tone };
+  }
+  return { label: counted(outcomes.length, "outcome"), tone: "quiet" };
+}
+
+const TONES: Readonly<Record<HealthLevel, Tone>> = {
+  ok: "good",
+  quiet: "quiet",
+  warning: "wait",
+  problem: "bad",
+};
+
+/** The word and the colour of a health. */
+export function healthWords(health: CollectorHealthView["health"]): {
+  readonly label: string;
+  readonly tone: Tone;
+} {
+  const { label, level } = HEALTH_WORDS[health];
+  return { label, tone: TONES[level] };
+}
+
+/** Whether messages do not arrive, or not as they should. */
+export function needsAttention(health: CollectorHealthView["health"]): boolean {
+  const { level } = HEALTH_WORDS[health];
+  return level === "warning" || level === "problem";
+}

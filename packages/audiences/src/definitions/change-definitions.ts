@@ -8,8 +8,7 @@ import type { Store, Versioned } from "@sluice/event-log";
 import { audienceKey, formatTime } from "@sluice/protocol";
 import { type Clock, keyedSerialQueue } from "@sluice/resilience";
 import { AUDIENCES } from "./audience-kind.js";
-import { COMPUTED_TRAITS } from "./computed-trait-kind.js";
-import { type DefinitionIssue, destinationIssues, nameIssues } from "./definition-issues.js";
+import { computedIssues, type DefinitionIssue, destinationIssues, nameIssues } from "./definition-issues.js";
 import {
   AUDIENCE,
   type AudienceDocument,
@@ -17,6 +16,36 @@ import {
   type ComputedTraitDocument,
 } from "./definitions.js";
 import type { ManagedFields, ManagedKind } from "./managed-kind.js";
+import { withoutAbsent } from "./managed-kind.js";
+
+const COMPUTED_TRAITS: ManagedKind<ComputedTraitDocument, ComputedTraitInput, ComputedTraitPatch> = {
+  kind: COMPUTED_TRAIT,
+  documentOf: (input, { key, createdAt }) => ({
+    name: input.name,
+    key,
+    kind: input.kind,
+    event: input.event,
+    ...(input.property === undefined ? {} : { property: input.property }),
+    ...(input.withinMs === undefined ? {} : { withinMs: input.withinMs }),
+    destinationIds: [...new Set(input.destinationIds)],
+    enabled: input.enabled ?? true,
+    createdAt,
+  }),
+  /** Null removes the property or the window. */
+  patched(document, { version: _, property, withinMs, ...fields }) {
+    const { property: oldProperty, withinMs: oldWithinMs, ...rest } = document;
+    return {
+      ...rest,
+      ...withoutAbsent(fields),
+      ...withoutAbsent({
+        property: property === undefined ? oldProperty : property,
+        withinMs: withinMs === undefined ? oldWithinMs : withinMs,
+      }),
+    };
+  },
+  issues: async (_store, _id, fields) => computedIssues(fields),
+  dependents: async () => [],
+};
 
 export type DefinitionChange<Document> =
   | { readonly kind: "changed"; readonly definition: Versioned<Document> }

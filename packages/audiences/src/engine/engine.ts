@@ -21,7 +21,7 @@ import { work } from "./evaluation/work.js";
 import { MessageCounter, type SuppressedIds } from "./messages/message-counter.js";
 import { readHistory } from "./messages/read-history.js";
 import type { ValueReason } from "./questions/explain-value.js";
-import type { UserIds } from "./questions/forget-user.js";
+import type { UserIds } from "./questions/forgetting.js";
 import {
   type Forgotten,
   type ForgottenUser,

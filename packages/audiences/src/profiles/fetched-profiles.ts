@@ -1,8 +1,28 @@
 import type { ProfileStore } from "@sluice/event-log";
 import type { BoundedMap } from "./bounded-map.js";
-import { heapBytesOf } from "./heap-bytes.js";
+
 import { decodeProfile, type Profile } from "./profile.js";
 import { SCANNED_BYTES } from "./scanned-bytes.js";
+
+/** The heap bytes of an object or array without its contents, and of one value in it. */
+const CONTAINER_BYTES = 64;
+const VALUE_BYTES = 16;
+
+/** Estimates the heap bytes of JSON: its text and its parsed value. Many small objects take twenty times their text. */
+function heapBytesOf(json: string): number {
+  let containers = 0;
+  let values = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === OBJECT || code === ARRAY) containers += 1;
+    else if (code === COMMA) values += 1;
+  }
+  return json.length * 2 + containers * CONTAINER_BYTES + values * VALUE_BYTES;
+}
+
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
+const COMMA = 0x2c;
 
 /** Profiles and ids kept in memory between units of work. They only save reads. */
 export interface ProfileCache {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readMessages } from "../../src/engine/messages/read-messages.js";
 import { scanBatch } from "../../src/engine/messages/scan-batch.js";
-import { timeOf } from "../../src/engine/messages/track-events.js";
+import { timeOf } from "../../src/engine/messages/take-message.js";
 import { identificationOf } from "../../src/profiles/identities.js";
 
 function batchOf(body: string, changes: Partial<StoredBatch> = {}): StoredBatch {

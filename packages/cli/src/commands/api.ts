@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 import { type CommandOptions, connectedCommand } from "../connection/connected-command.js";
 import { connect } from "../connection/connection.js";
-import { examples } from "../definition/command.js";
+import { examples } from "../definition.js";
 import { readJson } from "../endpoints/fields.js";
 import type { Io } from "../terminal/io.js";
 import { terminalJson } from "../terminal/terminal-text.js";

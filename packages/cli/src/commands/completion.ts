@@ -1,6 +1,5 @@
 import { Argument, type Command } from "commander";
-import { examples, newCommand } from "../definition/command.js";
-import { completionScript, SHELLS, type Shell } from "../definition/completion-script.js";
+import { completionScript, examples, newCommand, SHELLS, type Shell } from "../definition.js";
 import type { Io } from "../terminal/io.js";
 import { show } from "../terminal/show.js";
 

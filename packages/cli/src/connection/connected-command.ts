@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { newCommand } from "../definition/command.js";
+import { newCommand } from "../definition.js";
 import { type ConnectionOptions, withConnection } from "./connection.js";
 
 /** The options that every command with a connection has. */

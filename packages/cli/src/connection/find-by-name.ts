@@ -1,6 +1,6 @@
-import { allPages } from "@sluice/admin-client";
+import { type AdminClient, allPages } from "@sluice/admin-client";
 import type { ListAnswer } from "@sluice/control-api";
-import { CommandFailure } from "../failures/exit-codes.js";
+import { CommandFailure } from "../failures.js";
 
 /** Finds the item with this id, otherwise the only one with this name. `noun` is used in errors. */
 export async function findByName<T extends { readonly id: string; readonly name: string }>(
@@ -22,4 +22,30 @@ export async function findByName<T extends { readonly id: string; readonly name:
       `Use an id instead: ${named.map(({ id }) => id).join(", ")}`,
     );
   return only;
+}
+
+/** Looks up the names of destinations by id. Reads the list again for an unknown id, and returns the id if it stays unknown. */
+export function destinationNames(client: AdminClient): (id: string) => Promise<string> {
+  let known = new Map<string, string>();
+  return async (id) => {
+    if (!known.has(id)) {
+      const names = new Map<string, string>();
+      try {
+        for await (const { id: one, name } of allPages((cursor) => client.destinations.list({ cursor })))
+          names.set(one, name);
+      } catch {
+        // Ids are shown instead of names.
+      }
+      known = names.set(id, names.get(id) ?? id);
+    }
+    return known.get(id) ?? id;
+  };
+}
+
+/** The names of these destinations by id; the id itself for a deleted one. */
+export async function namesOf(client: AdminClient, ids: Iterable<string>): Promise<(id: string) => string> {
+  const look = destinationNames(client);
+  const names = new Map<string, string>();
+  for (const id of new Set(ids)) names.set(id, await look(id));
+  return (id) => names.get(id) ?? id;
 }

@@ -1,6 +1,6 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { definedFields } from "../arguments/defined-fields.js";
+import { definedFields } from "../arguments.js";
 
 /** The file in the data folder that holds the addresses while a collector runs. */
 export const LISTENING_FILE = "listening.json";

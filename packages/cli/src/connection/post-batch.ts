@@ -1,7 +1,7 @@
 import { AdminUnreachable } from "@sluice/admin-client";
 import { type ErrorBody, type IngestSuccess, RETRY_COUNT_HEADER } from "@sluice/protocol";
 import { backoffDelayMs, parseRetryAfter, systemClock } from "@sluice/resilience";
-import { CommandFailure } from "../failures/exit-codes.js";
+import { CommandFailure } from "../failures.js";
 import type { Io } from "../terminal/io.js";
 
 export interface BatchRequest {

@@ -3,7 +3,7 @@ import type { CommandSpec, EndpointSpec, ListAnswer } from "@sluice/control-api"
 import { isPlainObject } from "@sluice/protocol";
 import { asStarted } from "../terminal/invocation.js";
 import type { Io } from "../terminal/io.js";
-import { shellWord } from "../terminal/shell-word.js";
+import { shellWord } from "../terminal/plural.js";
 import { filled, recordText, rowsText, valueAt } from "./answer-text.js";
 import { type Schema, TABLE } from "./fields.js";
 

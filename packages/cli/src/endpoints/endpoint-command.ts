@@ -1,13 +1,13 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { CommandSpec, EndpointKey, EndpointSpec, ListAnswer } from "@sluice/control-api";
 import { Argument, type Command } from "commander";
-import { readInteger } from "../arguments/numbers.js";
+import { readInteger } from "../arguments.js";
 import { collectUpTo } from "../connection/collect.js";
 import { connectedCommand } from "../connection/connected-command.js";
 import { connect } from "../connection/connection.js";
 import { findByName } from "../connection/find-by-name.js";
-import { examples } from "../definition/command.js";
-import { CommandFailure } from "../failures/exit-codes.js";
+import { examples } from "../definition.js";
+import { CommandFailure } from "../failures.js";
 import { confirmRemoval } from "../terminal/confirm.js";
 import type { Io } from "../terminal/io.js";
 import { show } from "../terminal/show.js";

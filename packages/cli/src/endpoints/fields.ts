@@ -4,9 +4,9 @@ import type { AdminClient } from "@sluice/admin-client";
 import { type CommandSpec, ENDPOINTS, type EndpointTable } from "@sluice/control-api";
 import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { Argument, type Command, Option } from "commander";
-import { readDuration } from "../arguments/numbers.js";
+import { readDuration } from "../arguments.js";
 import { findByName } from "../connection/find-by-name.js";
-import { CommandFailure } from "../failures/exit-codes.js";
+import { CommandFailure } from "../failures.js";
 import type { Io } from "../terminal/io.js";
 
 /** Every endpoint, whatever its schemas. */

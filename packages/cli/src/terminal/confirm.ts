@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { CommandFailure, Finding } from "../failures/exit-codes.js";
+import { CommandFailure, Finding } from "../failures.js";
 import type { Io } from "./io.js";
 import { terminalText } from "./terminal-text.js";
 

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { shellWord } from "./shell-word.js";
+import { shellWord } from "./plural.js";
 
 /** What is known of how the process was started. */
 export interface Start {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filterText, readFilterArgument } from "../../src/arguments/filter-argument.js";
+import { filterText, readFilterArgument } from "../../src/arguments.js";
 
 describe("a filter from the shell", () => {
   it.each([

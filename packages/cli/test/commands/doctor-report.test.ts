@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { adminClient } from "@sluice/admin-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Aliases } from "../../src/commands/doctor/report/aliases.js";
-import { codeInText, failureCode } from "../../src/commands/doctor/report/failure-code.js";
-import { maskedMetrics } from "../../src/commands/doctor/report/masked-metrics.js";
+import { Aliases, codeInText, failureCode } from "../../src/commands/doctor/report/aliases.js";
+import { maskedMetrics } from "../../src/commands/doctor/report/collector-facts.js";
 import { cli, collectorForCli, receiver } from "../support/cli.js";
 
 /** Texts that must not be in a report; each is planted where a user could have it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkChanges } from "../../src/commands/apply/check-changes.js";
+import { checkChanges } from "../../src/commands/apply/apply.js";
 import { readDeclaredConfig } from "../../src/commands/apply/declared-config.js";
 import { planChanges } from "../../src/commands/apply/plan-changes.js";
 

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Explanation } from "@sluice/control-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { durationText } from "../../src/arguments/numbers.js";
-import { explanationLines } from "../../src/commands/resources/explanation-lines.js";
+import { durationText } from "../../src/arguments.js";
+import { explanationLines } from "../../src/commands/resources/extras.js";
 import { cli, collectorForCli, receiver } from "../support/cli.js";
 
 /** Errors and texts for people. */

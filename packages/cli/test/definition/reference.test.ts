@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { EXIT_CODES } from "../../src/failures/exit-codes.js";
+import { EXIT_CODES } from "../../src/failures.js";
 import { program } from "../../src/program.js";
 import type { Io } from "../../src/terminal/io.js";
 import { PLAIN } from "../../src/terminal/style.js";

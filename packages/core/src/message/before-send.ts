@@ -1,5 +1,5 @@
 import type { JsonObject, MessageKind } from "@sluice/protocol";
-import { reasonOf } from "../errors/reason-of.js";
+import { reasonOf } from "../errors.js";
 
 /**
  * A message as a `beforeSend` function gets it: plain JSON data, as it will be sent. It is a copy, so the function may change it without

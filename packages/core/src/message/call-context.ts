@@ -1,4 +1,32 @@
-import { isPlainObject, type JsonObject } from "@sluice/protocol";
+import { formatTime, isPlainObject, type JsonObject } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
+import type { CallOptions } from "../queue/request-flush.js";
+import type { OutgoingMessage } from "./before-send.js";
+import type {
+  GroupCall,
+  IdentifyCall,
+  PageCall,
+  ScreenCall,
+  TrackCall,
+  TrackingPlan,
+} from "./tracking-plan.js";
+
+/**
+ * Returns a function that gives the clock's time as ISO 8601. The text is made once a millisecond, because calls come in bursts and
+ * making it costs more than queueing the message.
+ */
+export function callTime(clock: Clock): () => string {
+  let lastMs = Number.NaN;
+  let text = "";
+  return () => {
+    const nowMs = clock.now();
+    if (nowMs !== lastMs) {
+      lastMs = nowMs;
+      text = formatTime(nowMs);
+    }
+    return text;
+  };
+}
 
 /** Fields for every call that is made within `withContext`. */
 export interface CallContext {
@@ -63,4 +91,45 @@ function differs(inner: unknown, outer: unknown): boolean {
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === "";
+}
+
+/** A call whose ids may come from `withContext`. Distributes over the shapes of a tracking plan. */
+type IdsOptional<Call> = Call extends unknown
+  ? Omit<Call, "userId" | "anonymousId"> & {
+      userId?: string | number | undefined;
+      anonymousId?: string | number | undefined;
+    }
+  : never;
+
+/** The calls of a client for code that runs within `withContext`: they need no id of their own. */
+export interface ContextCalls<Plan extends TrackingPlan, Answer> {
+  identify(call: IdsOptional<IdentifyCall<Plan>>, options?: CallOptions): Answer;
+  track(call: IdsOptional<TrackCall<Plan>>, options?: CallOptions): Answer;
+  page(call: IdsOptional<PageCall<Plan>>, options?: CallOptions): Answer;
+  screen(call: IdsOptional<ScreenCall<Plan>>, options?: CallOptions): Answer;
+  group(call: IdsOptional<GroupCall<Plan>>, options?: CallOptions): Answer;
+}
+
+/** What the option `openTelemetry` uses of `@opentelemetry/api`. */
+export interface TraceApi {
+  readonly context: { active(): unknown };
+  readonly propagation: {
+    // biome-ignore lint/suspicious/noExplicitAny: the API's own type of a context cannot be named without the package
+    inject(context: any, carrier: Record<string, string>): void;
+  };
+}
+
+/** Adds the active span's `traceparent` and `tracestate` to the message's `context`. Without an active span, the message stays as it is. */
+export function traceContext({
+  context,
+  propagation,
+}: TraceApi): (message: OutgoingMessage) => OutgoingMessage {
+  return (message) => {
+    const carrier: Record<string, string> = {};
+    propagation.inject(context.active(), carrier);
+    const { traceparent, tracestate } = carrier;
+    if (traceparent === undefined) return message;
+    const added: JsonObject = tracestate === undefined ? { traceparent } : { traceparent, tracestate };
+    return { ...message, context: { ...added, ...message.context } };
+  };
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from "@sluice/protocol";
 import type { BeforeSend } from "../message/before-send.js";
+import type { TraceApi } from "../message/call-context.js";
 import type { Fields } from "../message/fields.js";
-import type { TraceApi } from "../message/trace-context.js";
 import type { WaitUntil } from "../queue/request-flush.js";
 import type { OnError } from "../reporting/reports.js";
 import type { Instrument } from "../sending/instrument.js";
-import type { Transport } from "../transport/transport.js";
+import type { Transport } from "../transport.js";
 
 /** The options of a client. Only `writeKey` is required, here or in the environment. */
 export interface AnalyticsOptions {

@@ -1,6 +1,5 @@
 import type { JsonObject } from "@sluice/protocol";
-import { ConfigError } from "../errors/config-error.js";
-import { reasonOf } from "../errors/reason-of.js";
+import { ConfigError, reasonOf } from "../errors.js";
 
 /** Calls `read`, which reads options. What a getter or a proxy of the caller throws becomes a `ConfigError`. */
 export function readOptions<Result>(read: () => Result): Result {

@@ -1,4 +1,4 @@
-import { reasonOf } from "../errors/reason-of.js";
+import { reasonOf } from "../errors.js";
 import type { Batch, HeldMessage } from "../message/batch.js";
 import type { FlushResult } from "../reporting/reports.js";
 import { abandonedBy, type DeadlineCode, DeadlineReached } from "../sending/deadline.js";

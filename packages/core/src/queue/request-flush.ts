@@ -1,5 +1,4 @@
-import { contained } from "../errors/contained.js";
-import { reasonOf } from "../errors/reason-of.js";
+import { contained, reasonOf } from "../errors.js";
 
 /**
  * Keeps an incoming request alive until `work` has settled: `waitUntil` of Cloudflare Workers and Vercel, or your own.

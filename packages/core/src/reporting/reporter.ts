@@ -1,4 +1,4 @@
-import { contained } from "../errors/contained.js";
+import { contained } from "../errors.js";
 import type { Batch, LostMessage } from "../message/batch.js";
 import type { Platform } from "../platform.js";
 import type { DeadlineCode } from "../sending/deadline.js";

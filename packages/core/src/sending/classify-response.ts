@@ -1,6 +1,6 @@
 import type { RejectedMessage } from "@sluice/protocol";
 import { parseRetryAfter } from "@sluice/resilience";
-import type { TransportOutcome } from "../transport/transport.js";
+import type { TransportOutcome } from "../transport.js";
 import type { AttemptOutcome } from "./outcome.js";
 
 /** All 5xx are retried except these, which do not depend on when the request is made. */

@@ -1,9 +1,9 @@
 import { formatTime, RETRY_COUNT_HEADER } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import { contained } from "../errors/contained.js";
+import { contained } from "../errors.js";
 import { type Batch, batchBody } from "../message/batch.js";
-import { exchange } from "../transport/exchange.js";
-import type { Transport } from "../transport/transport.js";
+import type { Transport } from "../transport.js";
+import { exchange } from "../transport.js";
 import { classifyResponse } from "./classify-response.js";
 import type { Instrument } from "./instrument.js";
 import type { AttemptOutcome } from "./outcome.js";

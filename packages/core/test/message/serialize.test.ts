@@ -2,7 +2,7 @@ import Big from "big.js";
 import BigNumber from "bignumber.js";
 import { Decimal } from "decimal.js";
 import { describe, expect, it } from "vitest";
-import { serialize } from "../../src/message/serialize.js";
+import { serialize } from "../../src/message/accept.js";
 
 /** A decimal without its `toJSON`. */
 function withoutToJson<T extends object>(value: T): T {

@@ -1,7 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
 import { Batcher, type BatcherOptions } from "../../src/queue/batcher.js";
-import { RoomWaiters } from "../../src/queue/room-waiters.js";
+import { RoomWaiters } from "../../src/queue/timer-scheduler.js";
 import { abandonedBy } from "../../src/sending/deadline.js";
 import type { SendReport } from "../../src/sending/outcome.js";
 

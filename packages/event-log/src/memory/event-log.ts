@@ -5,8 +5,7 @@ import { BEFORE_FIRST, type Offset, offsetAt } from "../message/offset.js";
 import { overwriteMessages } from "../message/overwrite-messages.js";
 import type { FinalState } from "../ports/consumers.js";
 import type { EventLog } from "../ports/event-log.js";
-import { matchesQuery } from "../rules/matches-query.js";
-import { readPosition, writePosition } from "../rules/page-cursor.js";
+import { matchesQuery, readPosition, writePosition } from "../rules/page-cursor.js";
 import { BatchList, lastOffset } from "./batch-list.js";
 import type { MemoryUsageCounters } from "./usage-counters.js";
 

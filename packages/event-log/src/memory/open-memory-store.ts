@@ -1,10 +1,11 @@
 import type { Clock } from "@sluice/resilience";
 import type { Offset } from "../message/offset.js";
-import { StorageUnavailable } from "../ports/errors.js";
+import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../ports/documents.js";
+import { StorageUnavailable, VersionConflict } from "../ports/errors.js";
 import type { Store, StoreHealth } from "../ports/store.js";
+import { configWatchers } from "../rules/following.js";
 import { writePosition } from "../rules/page-cursor.js";
-import { purgedIdentities, purgedMessages, requestedIdentities } from "../rules/purged-messages.js";
-import { memoryConfigStore } from "./config-store.js";
+import { purgedIdentities, purgedMessages, requestedIdentities } from "../rules/purging.js";
 import { memoryConsumers } from "./consumers.js";
 import { memoryEventLog } from "./event-log.js";
 import { memoryRejectionLog } from "./rejection-log.js";
@@ -132,4 +133,54 @@ function guarded<T extends object>(
       };
     },
   });
+}
+
+export function memoryConfigStore(): ConfigStore {
+  /** Documents as JSON, so that no caller holds a reference into the store. */
+  const kinds = new Map<string, Map<string, { version: number; json: string }>>();
+  const watchers = configWatchers();
+  const putAll = async (puts: readonly DocumentPut[]): Promise<number[]> => {
+    const versions = puts.map(({ kind, id, expected }) => {
+      const current = kinds.get(kind)?.get(id)?.version ?? 0;
+      if (expected !== undefined && expected !== current) throw new VersionConflict(kind, id, current);
+      return current + 1;
+    });
+    const changes = puts.map(({ kind, id, value }, index): ConfigChange => {
+      const documents = kinds.get(kind) ?? new Map<string, { version: number; json: string }>();
+      const version = versions[index] ?? 1;
+      const json = JSON.stringify(value);
+      kinds.set(kind, documents.set(id, { version, json }));
+      return { kind, id, document: { id, version, value: JSON.parse(json) } };
+    });
+    await watchers.notify(changes);
+    return versions;
+  };
+
+  return {
+    async get<T>(kind: string, id: string) {
+      const found = kinds.get(kind)?.get(id);
+      return found && { id, version: found.version, value: JSON.parse(found.json) as T };
+    },
+    async list<T>(kind: string): Promise<readonly Versioned<T>[]> {
+      return [...(kinds.get(kind) ?? [])].map(([id, { version, json }]) => ({
+        id,
+        version,
+        value: JSON.parse(json) as T,
+      }));
+    },
+    async put<T>(kind: string, id: string, value: T, expected?: number) {
+      const [version] = await putAll([{ kind, id, value, ...(expected === undefined ? {} : { expected }) }]);
+      return { id, version: version ?? 1, value };
+    },
+    async putAll(puts) {
+      const versions = await putAll(puts);
+      return puts.map(({ id, value }, index) => ({ id, version: versions[index] ?? 1, value }));
+    },
+    async delete(kind, id) {
+      const existed = kinds.get(kind)?.delete(id) ?? false;
+      if (existed) await watchers.notify([{ kind, id }]);
+      return existed;
+    },
+    watch: (listener) => watchers.watch(listener),
+  };
 }

@@ -1,7 +1,7 @@
 import type { Identity } from "../message/identity.js";
 import type { Rejection, RejectionLog } from "../ports/rejections.js";
-import { ofUsers } from "../rules/is-of-user.js";
 import { readPosition, writePosition } from "../rules/page-cursor.js";
+import { ofUsers } from "../rules/purging.js";
 
 export interface MemoryRejectionLog extends RejectionLog {
   /** Deletes the refused messages of these users. */

@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { Copy } from "./copy/copy.js";
+import type { Copy } from "./copy.js";
 import { EntriesTrimmed, type ReplicatedLog } from "./engine.js";
 
 /** Entries that are on their way to the copy's thread at most. */

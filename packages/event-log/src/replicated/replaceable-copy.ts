@@ -2,7 +2,7 @@ import type { Clock } from "@sluice/resilience";
 import type { LogStats } from "../sqlite/calls/operations.js";
 import type { WorkerOptions } from "../sqlite/calls/tuning.js";
 import type { StartStoreThread } from "../sqlite/client/start-worker.js";
-import { Copy } from "./copy/copy.js";
+import { Copy } from "./copy.js";
 import type { ReplicationEngine } from "./engine.js";
 import { loadSnapshot, setCopyAside } from "./snapshots/load-snapshot.js";
 

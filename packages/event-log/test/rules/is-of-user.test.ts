@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { userIdentity } from "../../src/message/identity.js";
 import type { Rejection } from "../../src/ports/rejections.js";
-import { ofUsers } from "../../src/rules/is-of-user.js";
+import { ofUsers } from "../../src/rules/purging.js";
 
 type Fields = Partial<Pick<Rejection, "identities" | "excerpt">>;
 

@@ -1,11 +1,12 @@
-import { backgroundClock, type Clock, fetchTransport, type Platform } from "@sluice/core";
+import { backgroundClock, type Clock, ConfigError, fetchTransport, type Platform } from "@sluice/core";
 import { version } from "../../package.json";
 import { contextStorageSource } from "../context-storage.js";
 import { debugIsOn } from "../debug-env.js";
 import { uuidSource } from "../message-id.js";
+import type { Runtime } from "../platform/runtime.js";
 
 /** The platform of edge runtimes, workers and browsers. It uses web APIs only, and nothing of it at import or construction. */
-export function edgePlatform(environment: Readonly<Record<string, string | undefined>>): Platform {
+function edgePlatform(environment: Readonly<Record<string, string | undefined>>): Platform {
   return {
     clock: { ...backgroundClock, after },
     defer: (task) => {
@@ -62,3 +63,19 @@ async function gzip(text: string): Promise<Uint8Array> {
   const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(compressed).arrayBuffer());
 }
+
+/** Runtimes without files, signals and the end of a process. */
+export const edgeRuntime: Runtime = {
+  platform: edgePlatform,
+  checkOptions: ({ spool, flushOnSignals }) => {
+    if (spool) throw new ConfigError("spool", "needs files, which this runtime does not have", spool);
+    if (flushOnSignals) {
+      throw new ConfigError(
+        "flushOnSignals",
+        "needs signals, which this runtime does not have",
+        flushOnSignals,
+      );
+    }
+  },
+  watchEnd: () => () => {},
+};

@@ -1,5 +1,5 @@
 import { LIMITS } from "@sluice/protocol";
-import { mayHoldOtherDigits } from "../results/keep-digits.js";
+import { mayHoldOtherDigits } from "../results.js";
 import type { LogLine, TransformFailure } from "../transform.js";
 import type { ThreadResult } from "./answer.js";
 

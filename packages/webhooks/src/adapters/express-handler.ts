@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { rawBodyOf } from "../body/parsed-body.js";
-import { readStream } from "../body/read-stream.js";
+import { rawBodyOf, readStream } from "../body.js";
 import { receiver } from "../receiver/receiver.js";
 import type { ReceiverOptions } from "../receiver/receiver-options.js";
 import { answerNode } from "./node-handler.js";

@@ -1,4 +1,4 @@
-import { rawBodyOf } from "../body/parsed-body.js";
+import { rawBodyOf } from "../body.js";
 import { receiver } from "../receiver/receiver.js";
 import type { ReceiverOptions } from "../receiver/receiver-options.js";
 import type { RawBody } from "../signature/signature.js";

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { dropRemainingBody } from "../body/drop-remaining-body.js";
-import { readStream } from "../body/read-stream.js";
+import { dropRemainingBody, readStream } from "../body.js";
 import { type ReadBody, type Receiver, receiver } from "../receiver/receiver.js";
 import type { ReceiverOptions } from "../receiver/receiver-options.js";
 

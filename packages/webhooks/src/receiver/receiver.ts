@@ -1,9 +1,8 @@
-import type { MessageDedupe } from "../message/message-dedupe.js";
-import { parsePayloads, type WebhookPayload } from "../message/payload.js";
+import type { MessageDedupe } from "../message.js";
+import { parsePayloads, type WebhookPayload } from "../message.js";
 import { checkSignature } from "../signature/check-signature.js";
 import type { RawBody } from "../signature/signature.js";
-import { contained } from "./contained.js";
-import { onePerId } from "./one-per-id.js";
+
 import {
   type Delivery,
   type ReceiverOptions,
@@ -170,4 +169,35 @@ async function callWith(
     messages.map(({ message }) => message),
     messages.map(({ delivery }) => delivery),
   );
+}
+
+/** Calls the application's code and swallows what it throws or rejects with. */
+function contained<Args extends readonly unknown[]>(call: (...args: Args) => unknown, ...args: Args): void {
+  // The executor runs synchronously, and an error in it rejects the promise.
+  new Promise((resolve) => resolve(call(...args))).catch(() => {});
+}
+
+/**
+ * Runs one task per id at a time. A task with several ids waits for each of them. If one fails, the next one runs all the same. An id
+ * without tasks takes no memory.
+ */
+function onePerId(): <Result>(ids: readonly string[], task: () => Promise<Result>) => Promise<Result> {
+  const running = new Map<string, Promise<unknown>>();
+  const taskBefore = (ids: readonly string[]): Promise<unknown> | undefined => {
+    const busy = ids.find((id) => running.has(id));
+    return busy === undefined ? undefined : running.get(busy);
+  };
+  return async (ids, task) => {
+    for (let before = taskBefore(ids); before !== undefined; before = taskBefore(ids)) {
+      // Its own caller handles the error.
+      await before.catch(() => {});
+    }
+    const result = task();
+    for (const id of ids) running.set(id, result);
+    try {
+      return await result;
+    } finally {
+      for (const id of ids) running.delete(id);
+    }
+  };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ParsedPayloads } from "../message/payload.js";
+import type { ParsedPayloads } from "../message.js";
 import type { SignatureCheck } from "../signature/check-signature.js";
 
 /** The ids of a verified message. All of them are covered by the signature. */

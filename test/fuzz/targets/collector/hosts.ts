@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { expect } from "vitest";
 import { clientGroup } from "../../../../apps/collector/src/http/body/client-group.js";
-import { isAllowedHost } from "../../../../apps/collector/src/http/routing/host-check.js";
+import { isAllowedHost } from "../../../../apps/collector/src/http/routing.js";
 import { textTarget } from "../../engine/target.js";
 
 const ALLOWED = ["events.example.com", "*.internal"];

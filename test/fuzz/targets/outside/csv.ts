@@ -1,10 +1,12 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { csvMessage } from "../../../../packages/cli/src/commands/import/reading/csv-message.js";
 import { csvRows } from "../../../../packages/cli/src/commands/import/reading/csv-rows.js";
-import { readRecords } from "../../../../packages/cli/src/commands/import/reading/read-records.js";
-import { CommandFailure } from "../../../../packages/cli/src/failures/exit-codes.js";
+import {
+  csvMessage,
+  readRecords,
+} from "../../../../packages/cli/src/commands/import/reading/read-records.js";
+import { CommandFailure } from "../../../../packages/cli/src/failures.js";
 import { textTarget, valueTarget } from "../../engine/target.js";
 
 /** As RFC 4180 writes a field. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { ConfigError } from "../../../../packages/core/src/errors/config-error.js";
+import { ConfigError } from "../../../../packages/core/src/errors.js";
 import { resolveOptions } from "../../../../packages/core/src/options/resolve-options.js";
 import { hostileValue } from "../../../../packages/core/test/doubles/hostile-values.js";
 import { valueTarget } from "../../engine/target.js";

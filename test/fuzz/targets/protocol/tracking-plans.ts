@@ -3,8 +3,7 @@ import { expect } from "vitest";
 import { planIssues, requestBudget } from "../../../../packages/protocol/src/plans/check-message.js";
 import { FORMAT_NAMES } from "../../../../packages/protocol/src/plans/formats.js";
 import { PLAN_LIMITS } from "../../../../packages/protocol/src/plans/plan.js";
-import { planOfExport } from "../../../../packages/protocol/src/plans/plan-of-export.js";
-import { readPlan } from "../../../../packages/protocol/src/plans/read-plan.js";
+import { planOfExport, readPlan } from "../../../../packages/protocol/src/plans/read-plan.js";
 import { BOUNDS, JSON_TYPES } from "../../../../packages/protocol/src/plans/schema.js";
 import { valueTarget } from "../../engine/target.js";
 

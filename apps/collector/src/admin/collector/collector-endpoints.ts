@@ -1,15 +1,23 @@
-import type { CollectorInfo, DiskView } from "@sluice/control-api";
-import { DOCUMENT_KINDS, type Store } from "@sluice/event-log";
+import type {
+  CollectorHealthView,
+  CollectorInfo,
+  DestinationStatusView,
+  DiskView,
+} from "@sluice/control-api";
+import { DOCUMENT_KINDS, type Store, type Versioned } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
-import type { DestinationDocument } from "../../documents/documents.js";
+import { connectedSources } from "../../delivery/control/connections.js";
+import type { Health } from "../../delivery/health/judge-health.js";
+import { summarizeHealth } from "../../delivery/health/summarize-health.js";
+import type { DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import { type DiskSpace, lowBelowBytes } from "../../incidents/disk-low.js";
-import { auditLog } from "../audit/audit-log.js";
+import { auditLog } from "../audit.js";
+import type { AdminContext } from "../context.js";
+import { destinationStatus, healthView } from "../destinations/destination-status.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { maskFor } from "../masking/mask-for.js";
-import { maskUrls } from "../masking/mask-urls.js";
+import { maskFor, maskUrls } from "../masking.js";
 import { withoutUndefined } from "../without-undefined.js";
-import { collectorHealth } from "./collector-health.js";
 
 export const collectorEndpoints: readonly Endpoint[] = [
   endpoint("GET /audit", async ({ query, token }, { store, clock }) => {
@@ -59,4 +67,42 @@ export function storageView(store: Pick<Store, "health">): CollectorInfo["storag
   const health = store.health();
   if (health.kind === "ready") return health;
   return { kind: health.kind, reason: health.reason, since: formatTime(health.sinceMs) };
+}
+
+/** The health of every destination, and summaries of it. */
+async function collectorHealth(context: AdminContext): Promise<CollectorHealthView> {
+  const { store } = context;
+  const [destinations, sources] = await Promise.all([
+    store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination),
+    store.config.list<SourceDocument>(DOCUMENT_KINDS.source),
+  ]);
+  const statuses = await Promise.all(destinations.map((one) => destinationStatus(one, context)));
+  const members = destinations.map((destination, index) => ({
+    ...memberOf(destination, statuses[index] as DestinationStatusView),
+    sourceIds: connectedSources(destination.value),
+  }));
+  const storage = store.health();
+  const whole = healthView(summarizeHealth(members));
+  return {
+    ...(storage.kind === "ready"
+      ? whole
+      : {
+          health: "storage_unavailable",
+          reason: `The collector cannot write to its disk: ${storage.reason}`,
+          since: formatTime(storage.sinceMs),
+        }),
+    destinations: statuses,
+    sources: sources.map(({ id }) => ({
+      sourceId: id,
+      ...healthView(summarizeHealth(members.filter(({ sourceIds }) => sourceIds.includes(id)))),
+    })),
+  };
+}
+
+function memberOf(
+  { value }: Versioned<DestinationDocument>,
+  { health, reason, since }: DestinationStatusView,
+): Health & { readonly name: string } {
+  const sinceMs = since === undefined ? {} : { sinceMs: Date.parse(since) };
+  return { name: value.name, health, reason, ...sinceMs };
 }

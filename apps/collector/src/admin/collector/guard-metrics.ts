@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { Route } from "../../http/routing/route.js";
+import type { Route } from "../../http/routing.js";
 import { authenticate } from "../../tokens/authenticate.js";
 import { guessLimit } from "../../tokens/guess-limit.js";
 import type { Tokens } from "../../tokens/tokens.js";

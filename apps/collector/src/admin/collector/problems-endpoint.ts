@@ -6,8 +6,8 @@ import { isDiskLow } from "../../incidents/disk-low.js";
 import type { Incidents } from "../../incidents/start-incidents.js";
 import type { WrongKey, WrongKeys } from "../../ingest/wrong-keys.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { maskUrls } from "../masking/mask-urls.js";
-import { pageOfDocuments } from "../paging/page-documents.js";
+import { maskUrls } from "../masking.js";
+import { pageOfDocuments } from "../paging.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { diskView, storageView } from "./collector-endpoints.js";
 

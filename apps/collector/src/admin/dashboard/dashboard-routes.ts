@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { extname } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing/route.js";
+import type { Handler, HttpAnswer, HttpRequest, Route } from "../../http/routing.js";
 import type { DashboardFiles } from "./dashboard-files.js";
 
 /**

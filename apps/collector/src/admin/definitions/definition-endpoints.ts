@@ -16,7 +16,7 @@ import {
 import type { Versioned } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { pageRequest } from "../paging/page-request.js";
+import { pageRequest } from "../paging.js";
 import { type Evaluated, managedDefinition } from "./managed-definition.js";
 
 /** The endpoints of audiences, computed traits and profiles, for `adminRoutes`. */

@@ -13,7 +13,7 @@ import { CollectorError } from "../../errors.js";
 import type { AdminContext } from "../context.js";
 import { documentResource, notFound } from "../document-resource.js";
 import type { EndpointRequest } from "../endpoint/endpoint.js";
-import { pageRequest } from "../paging/page-request.js";
+import { pageRequest } from "../paging.js";
 
 type ConfigOnly = Pick<Store, "config">;
 

@@ -17,8 +17,8 @@ import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { maskUrls } from "../masking/mask-urls.js";
-import { pageOfDocuments } from "../paging/page-documents.js";
+import { maskUrls } from "../masking.js";
+import { pageOfDocuments } from "../paging.js";
 
 const MAX_IDS = 1_000;
 

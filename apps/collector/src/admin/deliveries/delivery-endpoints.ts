@@ -1,14 +1,16 @@
+import type { Delivery, Store, StoredMessage } from "@sluice/event-log";
 import { retryDelivery } from "../../delivery/control/retry-delivery.js";
+import { CollectorError } from "../../errors.js";
 import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { maskFor } from "../masking/mask-for.js";
-import { attemptsOf } from "../messages/outcomes.js";
+import { maskFor } from "../masking.js";
+import { parseDeliveryId } from "../messages/message-view.js";
+import { attemptsOf, outcomesOf } from "../messages/outcomes.js";
 import { requestBodyOf } from "../messages/request-body.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { deliveryView } from "./delivery-view.js";
-import { findDelivery } from "./find-delivery.js";
 import { listDeliveries } from "./list-deliveries.js";
 
 export const deliveryEndpoints: readonly Endpoint[] = [
@@ -32,3 +34,20 @@ export const deliveryEndpoints: readonly Endpoint[] = [
     return { status: 202, body: deliveryView(now, message) };
   }),
 ];
+
+/** The delivery of that id, with its message. Throws `not_found`. */
+async function findDelivery(
+  store: Store,
+  id: string,
+): Promise<{ readonly delivery: Delivery; readonly message: StoredMessage }> {
+  const { destinationId, offset } = parseDeliveryId(id);
+  const [stored, outcomes] = await Promise.all([store.log.get(offset), store.consumers.outcomesOf(offset)]);
+  const delivery = outcomes.find(({ consumerId }) => consumerId === destinationId);
+  if (stored !== undefined && delivery !== undefined) return { delivery, message: stored };
+  const queued = stored && (await outcomesOf(store, stored)).find((outcome) => outcome.id === id);
+  if (queued === undefined) throw notFound("delivery", id);
+  throw new CollectorError(
+    "not_found",
+    `${id} is not a delivery yet (${queued.state}: ${queued.reason}): its destination has not read the message yet`,
+  );
+}

@@ -1,12 +1,70 @@
+import { causeOf } from "@sluice/control-api";
+import {
+  type Consumers,
+  type Delivery,
+  type Offset,
+  type Page,
+  type PageRequest,
+  type ScannedDelivery,
+  StoreError,
+} from "@sluice/event-log";
 import { messageLoader } from "../../delivery/reading/message-loader.js";
 import { CollectorError } from "../../errors.js";
 import { endpoint } from "../endpoint/endpoint.js";
-import { maskUrls } from "../masking/mask-urls.js";
-import { fillPage } from "../paging/fill-page.js";
-import { pageRequest, timeSpan } from "../paging/page-request.js";
+import { maskUrls } from "../masking.js";
+import { fillPage, pageRequest, timeSpan } from "../paging.js";
 import { withoutUndefined } from "../without-undefined.js";
 import { deliveryView } from "./delivery-view.js";
-import { listByCause } from "./list-by-cause.js";
+
+interface CauseQuery {
+  readonly destinationId: string;
+  readonly cause: string;
+  readonly state?: Delivery["state"] | undefined;
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+/** Stretches of the log that one page reads. */
+const MOST_PARTS = 20;
+
+/** Failed and pending deliveries with one cause, newest message first. The cursor is the offset of the last one. */
+export async function listByCause(
+  consumers: Pick<Consumers, "scan" | "outcomesOf">,
+  query: CauseQuery,
+  { limit, cursor }: PageRequest,
+): Promise<Page<Delivery>> {
+  const { destinationId, state } = query;
+  const states = (["failed", "pending"] as const).filter((one) => (state ?? one) === one);
+  const found: Offset[] = [];
+  let before = cursor === undefined ? undefined : readOffset(cursor);
+  for (let parts = 0; parts < MOST_PARTS && found.length <= limit; parts++) {
+    const part = await consumers.scan(destinationId, states, before);
+    for (const item of part.items) {
+      const isNew = before === undefined || item.offset < before;
+      if (isNew && found.length <= limit && matches(item, query)) found.push(item.offset);
+    }
+    before = part.before;
+    if (before === undefined) break;
+  }
+  const offsets = found.slice(0, limit);
+  const outcomes = await Promise.all(offsets.map((offset) => consumers.outcomesOf(offset, destinationId)));
+  const items = outcomes.flat();
+  const next = found.length > limit ? offsets.at(-1) : before;
+  return { items, ...(next === undefined ? {} : { nextCursor: String(next) }) };
+}
+
+function matches(
+  { reason, atMs }: ScannedDelivery,
+  { cause, fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY }: CauseQuery,
+): boolean {
+  return atMs >= fromMs && atMs < toMs && causeOf(reason) === cause;
+}
+
+function readOffset(cursor: string): number {
+  if (!/^\d{1,15}$/.test(cursor))
+    throw new StoreError("invalid_request", `${JSON.stringify(cursor)} is not a cursor of this list`);
+  return Number(cursor);
+}
 
 export const listDeliveries = endpoint("GET /deliveries", async ({ query, token }, { store, clock }) => {
   const loader = messageLoader(store.log, clock);

@@ -1,21 +1,94 @@
-import { DOCUMENT_KINDS, type Versioned } from "@sluice/event-log";
-import { formatTime } from "@sluice/protocol";
+import {
+  type CatalogEntryView,
+  type DestinationView,
+  NOTIFY_AFTER,
+  type RetryScheduleView,
+  type TestSendView,
+} from "@sluice/control-api";
+import { type ConfigStore, DOCUMENT_KINDS, type Versioned } from "@sluice/event-log";
+import { formatTime, RETRY_WINDOW, retrySchedule } from "@sluice/protocol";
 import {
   type ChangeResult,
   changeDestination,
+  connectedSources,
   createDestination,
   removeDestination,
 } from "../../delivery/control/connections.js";
+import type { Catalog } from "../../destinations/catalog.js";
+import type { DestinationType } from "../../destinations/destination.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import { documentResource, notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { maskFor } from "../masking/mask-for.js";
-import { maskUrls } from "../masking/mask-urls.js";
+import { maskFor, maskUrls } from "../masking.js";
 import { attemptView } from "../messages/outcomes.js";
 import { destinationStatus } from "./destination-status.js";
-import { catalogEntryView, destinationView } from "./destination-view.js";
-import { forgetLastTest, keepLastTest, lastTest } from "./last-test.js";
+
+/** A destination without its secrets. Its type decides what is secret, so no settings are shown if the type is gone. */
+function destinationView(
+  { id, version, value }: Versioned<DestinationDocument>,
+  catalog: Catalog,
+): DestinationView {
+  const { retryForMs = RETRY_WINDOW.defaultMs, notifyAfterMs = NOTIFY_AFTER.defaultMs } = value;
+  return {
+    id,
+    type: value.type,
+    name: value.name,
+    enabled: value.enabled,
+    createdAt: value.createdAt,
+    sourceIds: connectedSources(value),
+    filters: value.filters,
+    settings: catalog.get(value.type)?.describe(value.settings) ?? {},
+    retryForMs,
+    retrySchedule: retryScheduleView(retryForMs),
+    notifyAfterMs,
+    ...(value.transformationId === undefined ? {} : { transformationId: value.transformationId }),
+    version,
+  };
+}
+
+/** Attempts to list. A window of 7 days has hundreds, which are all an hour apart. */
+const LISTED_ATTEMPTS = 12;
+
+function retryScheduleView(retryForMs: number): RetryScheduleView {
+  const { attemptsAtMs, ...rest } = retrySchedule(retryForMs);
+  return { attempts: attemptsAtMs.length, attemptsAtMs: attemptsAtMs.slice(0, LISTED_ATTEMPTS), ...rest };
+}
+
+function catalogEntryView(type: DestinationType): CatalogEntryView {
+  return {
+    type: type.type,
+    name: type.name,
+    mode: type.mode,
+    sources: type.sources,
+    historical: type.historical.accepted,
+    ...(type.description === undefined ? {} : { description: type.description }),
+    ...(type.icon === undefined ? {} : { icon: type.icon }),
+    settingsSchema: type.settingsSchema,
+  };
+}
+
+/** Document kind: the outcome of the last test message, by destination. */
+const KIND = "last_test";
+
+async function keepLastTest(
+  config: Pick<ConfigStore, "put">,
+  destinationId: string,
+  sent: TestSendView,
+): Promise<void> {
+  await config.put<TestSendView>(KIND, destinationId, sent);
+}
+
+async function lastTest(
+  config: Pick<ConfigStore, "get">,
+  destinationId: string,
+): Promise<TestSendView | undefined> {
+  return (await config.get<TestSendView>(KIND, destinationId))?.value;
+}
+
+async function forgetLastTest(config: Pick<ConfigStore, "delete">, destinationId: string): Promise<void> {
+  await config.delete(KIND, destinationId);
+}
 
 export const destinations = documentResource<DestinationDocument>(DOCUMENT_KINDS.destination, "destination");
 

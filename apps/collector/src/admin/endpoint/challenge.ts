@@ -1,5 +1,5 @@
 import { CollectorError, ERRORS } from "../../errors.js";
-import type { HttpAnswer } from "../../http/routing/route.js";
+import type { HttpAnswer } from "../../http/routing.js";
 
 /** The answer to a request without a valid token, with the challenge that RFC 9110 requires on a 401. Throws every other error again. */
 export function challenge(error: unknown, advice?: string): HttpAnswer {

@@ -9,7 +9,7 @@ import {
   ENDPOINTS as SPECS,
 } from "@sluice/control-api";
 import type { ErrorCode } from "../../errors.js";
-import type { HttpAnswer, HttpRequest } from "../../http/routing/route.js";
+import type { HttpAnswer, HttpRequest } from "../../http/routing.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import type { AdminContext } from "../context.js";
 

@@ -1,12 +1,12 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { NotInForce } from "@sluice/event-log";
 import { CollectorError } from "../../errors.js";
-import type { Handler, HttpAnswer, HttpRequest } from "../../http/routing/route.js";
+import type { Handler, HttpAnswer, HttpRequest } from "../../http/routing.js";
 import { authenticate } from "../../tokens/authenticate.js";
 import type { GuessLimit } from "../../tokens/guess-limit.js";
 import type { KnownToken } from "../../tokens/tokens.js";
-import type { AuditLog } from "../audit/audit-log.js";
-import { nameOf } from "../audit/name-of.js";
+import type { AuditLog } from "../audit.js";
+import { nameOf } from "../audit.js";
 import type { AdminContext } from "../context.js";
 import { challenge } from "./challenge.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";

@@ -7,7 +7,7 @@ import {
   outcomeTerms,
 } from "@sluice/protocol";
 import type { LiveEvent } from "../../process/telemetry/live-events.js";
-import { rejectedSubject } from "./event-json.js";
+import { rejectedSubject } from "./server-sent-event.js";
 
 /** Messages for which the reader remembers whether they match, for the outcomes that follow them. */
 const MAX_REMEMBERED = 5_000;

@@ -4,14 +4,20 @@ import type { Clock } from "@sluice/resilience";
 import type { PlanOf } from "../../documents/source-plan.js";
 import type { LiveEvents } from "../../process/telemetry/live-events.js";
 import type { KnownToken } from "../../tokens/tokens.js";
-import { wakeSignal } from "../endpoint/wake-signal.js";
-import { maskUrls } from "../masking/mask-urls.js";
-import { droppedJson, outcomeJson, rejectedJson } from "./event-json.js";
+import { wakeSignal } from "../endpoint/until-revoked.js";
+import { maskUrls } from "../masking.js";
 import { LiveFilter } from "./live-filter.js";
 import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";
 import { outcomeQueue } from "./outcome-queue.js";
 import { type RecentMessage, type RecentMessages, recentMessage } from "./recent-messages.js";
-import { HEARTBEAT, type StreamPosition, serverSentEvent } from "./server-sent-event.js";
+import {
+  droppedJson,
+  HEARTBEAT,
+  outcomeJson,
+  rejectedJson,
+  type StreamPosition,
+  serverSentEvent,
+} from "./server-sent-event.js";
 
 export interface LiveReaderOptions {
   readonly store: Pick<Store, "log" | "consumers">;

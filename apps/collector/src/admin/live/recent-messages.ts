@@ -9,7 +9,7 @@ import {
 } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { PlanOf } from "../../documents/source-plan.js";
-import { messageJson } from "./event-json.js";
+import { messageJson } from "./server-sent-event.js";
 
 /** A message that is decoded once and serialized once for all readers of the stream. */
 export interface RecentMessage {

@@ -1,13 +1,31 @@
-import type { Audiences } from "@sluice/audiences";
-import type { MessageView } from "@sluice/control-api";
+import type { Audiences, RefusedJoin } from "@sluice/audiences";
+import type { MessageView, StoredMessageView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
 import { remarks } from "@sluice/protocol";
 import type { PlanOf } from "../../documents/source-plan.js";
-import { joinIssues } from "./join-issues.js";
-import { receivedView, rejectedView } from "./message-view.js";
+import { receivedView, rejectedView, violationsOf } from "./message-view.js";
 import { outcomesWithAttempts } from "./outcomes.js";
-import { violationsOf } from "./plan-violations.js";
 import type { BodySources } from "./request-body.js";
+
+type JoinIssue = NonNullable<StoredMessageView["issues"]>[number];
+
+const REASONS: Readonly<Record<RefusedJoin["reason"], (field: string) => string>> = {
+  source: (field) => `\`${field}\` is not joined to the user: the source's \`identity\` is \`none\``,
+  user: (field) =>
+    `\`${field}\` is not joined to the user: it is another user, and the source's \`identity\` is \`anonymous\``,
+  other: (field) => `\`${field}\` is not joined to the user: it belongs to another user already`,
+  earlier: (field) =>
+    `\`${field}\` is not joined to the user: the profile had no room for it, or the source's \`identity\` did not allow it then`,
+};
+
+/** The joins of ids that were refused, as issues of their message. */
+function joinIssues(refused: readonly RefusedJoin[]): JoinIssue[] {
+  return refused.map(({ field, reason }) => ({
+    code: "join_refused",
+    path: field,
+    message: REASONS[reason](field),
+  }));
+}
 
 export interface MessageSources {
   readonly audiences?: Pick<Audiences, "refusedJoins">;

@@ -1,9 +1,23 @@
 import type { MessageView, RejectedMessageView } from "@sluice/control-api";
-import type { Rejection, StoredMessage } from "@sluice/event-log";
-import { formatTime } from "@sluice/protocol";
+import type { Offset, Rejection, StoredMessage } from "@sluice/event-log";
+import { formatTime, planIssues } from "@sluice/protocol";
+import type { PlanOf } from "../../documents/source-plan.js";
 import type { KnownToken } from "../../tokens/tokens.js";
-import { maskFor } from "../masking/mask-for.js";
+import { notFound } from "../document-resource.js";
+import { maskFor } from "../masking.js";
 import { withoutUndefined } from "../without-undefined.js";
+
+/** A delivery is a message at a destination: `dst_4kZ….1042`. */
+export function deliveryId(destinationId: string, offset: Offset): string {
+  return `${destinationId}.${offset}`;
+}
+
+/** Throws `not_found` if the text is not a delivery id. */
+export function parseDeliveryId(id: string): { destinationId: string; offset: Offset } {
+  const match = /^(.+)\.(\d{1,15})$/.exec(id);
+  if (match?.[1] === undefined) throw notFound("delivery", id);
+  return { destinationId: match[1], offset: Number(match[2]) as Offset };
+}
 
 /** The fields of a stored message that lists, look-ups and the live stream share. */
 export function receivedView({ messageId, sourceId, receivedAtMs, message }: StoredMessage) {
@@ -27,4 +41,25 @@ export function rejectedView(rejection: Rejection): RejectedMessageView {
 /** A message as the token may see it: everything that was received, and outcomes with masked URLs and headers. */
 export function maskedMessage(token: KnownToken, message: MessageView): MessageView {
   return message.state === "rejected" ? message : { ...message, outcomes: maskFor(token, message.outcomes) };
+}
+
+/**
+ * How a stored message departs from its source's present plan. Worked out when it is shown: nothing has to be stored with the
+ * message, and a new plan shows at once which of the recent messages it would refuse.
+ */
+export function violationsOf(
+  { sourceId, message }: Pick<StoredMessage, "sourceId" | "message">,
+  planOf: PlanOf | undefined,
+): ReturnType<typeof planIssues> {
+  const plan = planOf?.(sourceId)?.plan;
+  return plan === undefined ? [] : planIssues(message, plan);
+}
+
+/** The same as a field that is absent if there are none. */
+export function violationsField(
+  stored: Pick<StoredMessage, "sourceId" | "message">,
+  planOf: PlanOf | undefined,
+) {
+  const violations = violationsOf(stored, planOf);
+  return violations.length === 0 ? {} : { violations };
 }

@@ -12,7 +12,7 @@ import { WAS_DISABLED, wasDisabledAt } from "../../delivery/routing/match.js";
 import { shownHeaders } from "../../destinations/webhooks/request/request-headers.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import { withoutUndefined } from "../without-undefined.js";
-import { deliveryId } from "./delivery-id.js";
+import { deliveryId } from "./message-view.js";
 import { type BodySources, requestBodyOf } from "./request-body.js";
 
 /**

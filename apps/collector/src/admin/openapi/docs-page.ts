@@ -1,8 +1,21 @@
 import { createHash } from "node:crypto";
 import { LOCAL_COLLECTOR_URL } from "@sluice/protocol";
-import type { Handler, HttpAnswer, Route } from "../../http/routing/route.js";
-import { escapeHtml } from "./escape-html.js";
+import type { Handler, HttpAnswer, Route } from "../../http/routing.js";
+
 import type { OpenApiDocument, Operation } from "./openapi.js";
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Escapes text for HTML, also within the quotes of an attribute. */
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+}
 
 const STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d9dde3, #353b45); --soft: light-dark(#f4f6f8, #1b1f26);

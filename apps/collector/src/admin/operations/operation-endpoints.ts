@@ -9,9 +9,8 @@ import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { parseDeliveryId } from "../messages/delivery-id.js";
-import { pageOfDocuments } from "../paging/page-documents.js";
-import { timeSpan } from "../paging/page-request.js";
+import { parseDeliveryId } from "../messages/message-view.js";
+import { pageOfDocuments, timeSpan } from "../paging.js";
 
 /** The endpoints of bulk operations, for `adminRoutes`. */
 export function operationEndpoints(operations: Operations): Endpoint[] {

@@ -4,7 +4,7 @@ import { formatTime, isPlainObject, isPlanned, KB, type Plan } from "@sluice/pro
 import type { EventEntry } from "../../events/event-entry.js";
 import { keyOf } from "../../events/source-events.js";
 import type { AdminContext } from "../context.js";
-import { pageOfDocuments } from "../paging/page-documents.js";
+import { pageOfDocuments } from "../paging.js";
 import { withoutUndefined } from "../without-undefined.js";
 
 /** A longer example is left out: the message's own page shows it. */

@@ -1,7 +1,7 @@
 import { CollectorError } from "../../errors.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { pageOfDocuments } from "../paging/page-documents.js";
+import { pageOfDocuments } from "../paging.js";
 
 export const tokenEndpoints: readonly Endpoint[] = [
   endpoint("POST /tokens", async ({ body }, { store, tokens }) => {

@@ -3,14 +3,13 @@ import { KB } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
 import { bufferBudget } from "../../http/body/buffer-budget.js";
-import { markPassedOn, peerAddress } from "../../http/connection/client-address.js";
 import { forwardedFor } from "../../http/connection/forwarded.js";
-import { hostRefusal } from "../../http/connection/host-header.js";
+import { hostRefusal, markPassedOn, peerAddress } from "../../http/connection/request-head.js";
 import { type HttpMetrics, httpMetrics } from "../../http/http-metrics.js";
 import type { HttpLimits } from "../../http/limits.js";
 import type { ListenAddress } from "../../http/listeners.js";
-import type { Route } from "../../http/routing/route.js";
-import { createRouter, type Router } from "../../http/routing/router.js";
+import type { Route } from "../../http/routing.js";
+import { createRouter, type Router } from "../../http/routing.js";
 import {
   type HttpServer,
   type Listener,

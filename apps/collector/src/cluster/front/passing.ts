@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError, collectorErrorOf } from "../../errors.js";
-import { peerAddress } from "../../http/connection/client-address.js";
 import {
   type ArrivingRequest,
   beginRequest,
@@ -9,9 +8,9 @@ import {
   endRequest,
   isConnectionBroken,
 } from "../../http/connection/connection.js";
-import { REQUEST_ID_HEADER, requestIdOf } from "../../http/connection/request-id.js";
+import { peerAddress, REQUEST_ID_HEADER, requestIdOf } from "../../http/connection/request-head.js";
 import { errorAnswer, respond } from "../../http/connection/respond.js";
-import { corsHeaders } from "../../http/routing/cors.js";
+import { corsHeaders } from "../../http/routing.js";
 import { decideNext, type FailedAttempt, type RequestFacts } from "./decide-next.js";
 import { INGESTION, type KeptBodies, keepBody, type PassedBody, refusedLength } from "./kept-body.js";
 import { type OwnerConnection, originForm } from "./owner-connection.js";

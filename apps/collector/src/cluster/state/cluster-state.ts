@@ -9,8 +9,7 @@ import type { Member, MemberFacts } from "../membership/member.js";
 import type { Membership } from "../membership/membership.js";
 import type { LeaseHolder } from "../ownership/lease.js";
 import type { Ownership } from "../ownership/ownership.js";
-import { clusterHealth, ENGINE_AWAY, ENGINE_SILENT } from "./cluster-health.js";
-import { memberView, ROLES } from "./member-view.js";
+import { clusterHealth, ENGINE_AWAY, ENGINE_SILENT, memberView, ROLES } from "./cluster-health.js";
 
 export interface ClusterStateParts {
   readonly name: string;

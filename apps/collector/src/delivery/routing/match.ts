@@ -11,7 +11,6 @@ import type { DestinationType } from "../../destinations/destination.js";
 import type { Connection, DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { applyFilters } from "./apply-filters.js";
-import { disabledByIntegrations, isNamed } from "./integrations.js";
 
 /** Everything that decides which messages a destination gets. Built again when its document changes. */
 export interface Routing {
@@ -148,4 +147,29 @@ export function wasDisabledAt({ disabledSpans }: DestinationDocument, offset: Of
 /** Whether destinations take this kind of message. The log should hold no others. */
 export function isOutbound(message: JsonObject): message is JsonObject & { type: "delete" } {
   return message.type === "delete" || isMessageKind(message.type);
+}
+
+/**
+ * Why a message's `integrations` exclude a destination, or undefined. The destination's own name takes precedence, then the catalog
+ * name, then `All`. A value that is not a boolean means enabled. Names are case-sensitive.
+ */
+function disabledByIntegrations(
+  integrations: unknown,
+  ownName: string,
+  catalogName: string,
+): string | undefined {
+  if (!isPlainObject(integrations)) return undefined;
+  for (const name of [ownName, catalogName, "All"]) {
+    if (Object.hasOwn(integrations, name)) {
+      return integrations[name] === false ? `integrations: ${name} is false` : undefined;
+    }
+  }
+  return undefined;
+}
+
+/** Whether a message's `integrations` ask for a destination by its own or its catalog name. `All` names none. */
+function isNamed(integrations: unknown, ownName: string, catalogName: string): boolean {
+  if (!isPlainObject(integrations)) return false;
+  const name = [ownName, catalogName].find((one) => Object.hasOwn(integrations, one));
+  return name !== undefined && integrations[name] !== false;
 }

@@ -1,11 +1,73 @@
 import type { Clock } from "@sluice/resilience";
+import { admit, afterFailure, afterSuccess, type CircuitBreaker, CLOSED_BREAKER } from "@sluice/resilience";
 import { NOT_TRIED, type Round, type RoundOutcome } from "../destination.js";
 import type { Verdict } from "./classify-exchange.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
-import { LateExchanges } from "./late-exchanges.js";
 import type { WebhooksSettings } from "./settings/settings.js";
-import { type UrlGate, urlGate } from "./url-gate.js";
 import { postTo, type Target } from "./webhook-target.js";
+
+/**
+ * Circuit breaker for one of several URLs. A URL that always times out would hold a connection for five seconds per
+ * message, so after several timeouts in a row it is only probed. Other failures are fast and do not count.
+ */
+interface UrlGate {
+  /** Whether to post to the URL now. If it returns true, you must call `ended` afterwards. */
+  admits(): boolean;
+  ended(timedOut: boolean): void;
+}
+
+/** Consecutive timeouts before a URL is only probed, and the time between probes. */
+const OPTIONS = {
+  failureThreshold: 5,
+  openFor: { initialMs: 1_000, maxMs: 60_000, jitter: "equal" },
+} as const;
+
+function urlGate(clock: Clock): UrlGate {
+  let breaker: CircuitBreaker = CLOSED_BREAKER;
+  return {
+    admits() {
+      const gate = admit(breaker, clock.monotonic());
+      if (gate.admitted) breaker = gate.next;
+      return gate.admitted;
+    },
+    ended(timedOut) {
+      breaker = timedOut
+        ? afterFailure(breaker, OPTIONS, clock.monotonic(), clock.random())
+        : afterSuccess(breaker);
+    },
+  };
+}
+
+/** Exchanges that may continue after another URL accepted their message, per concurrent round. */
+const PER_ROUND = 4;
+
+/** Counts exchanges that are in flight after their round has ended. Delays further rounds while there are too many. */
+class LateExchanges {
+  readonly #limit: number;
+  #inFlight = 0;
+  #onEnd: (() => void)[] = [];
+
+  /** `concurrency`: maximum number of rounds in flight. */
+  constructor(concurrency: number) {
+    this.#limit = concurrency * PER_ROUND;
+  }
+
+  /** Adds a round's exchanges. Resolves when there is room for another round. */
+  async add(exchanges: readonly Promise<unknown>[]): Promise<void> {
+    for (const exchange of exchanges) {
+      this.#inFlight += 1;
+      void exchange.finally(() => {
+        this.#inFlight -= 1;
+        for (const resume of this.#onEnd.splice(0)) resume();
+      });
+    }
+    while (this.#inFlight > this.#limit) {
+      await new Promise<void>((resolve) => {
+        this.#onEnd.push(resolve);
+      });
+    }
+  }
+}
 
 const SKIPPED = {
   code: NOT_TRIED,

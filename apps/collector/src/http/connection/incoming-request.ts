@@ -3,10 +3,10 @@ import { CollectorError } from "../../errors.js";
 import type { BufferBudget } from "../body/buffer-budget.js";
 import { clientGroup } from "../body/client-group.js";
 import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
-import { isLoopback } from "../routing/host-check.js";
-import type { HttpRequest } from "../routing/route.js";
-import { isPassedOn, peerAddress } from "./client-address.js";
+import type { HttpRequest } from "../routing.js";
+import { isLoopback } from "../routing.js";
 import { forwardedFor, hostsOf, isForwarded, originOf, type TrustedProxies } from "./forwarded.js";
+import { isPassedOn, peerAddress } from "./request-head.js";
 
 const GAVE_WAY = "the body arrived too slowly while others waited for memory";
 

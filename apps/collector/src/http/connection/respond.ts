@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type CollectorError, collectorErrorOf, ERRORS } from "../../errors.js";
-import type { HttpAnswer } from "../routing/route.js";
+import type { HttpAnswer } from "../routing.js";
 
 /** `Retry-After` of a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 1;

@@ -4,7 +4,6 @@ import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
 import { readPlan } from "@sluice/protocol";
 import type { SourceDocument, SourcePlanDocument } from "../../documents/documents.js";
 import type { PlanOf, SourcePlan } from "../../documents/source-plan.js";
-import { gracePeriods } from "./grace-periods.js";
 
 /** The part of a source that ingestion needs. */
 export interface Source {
@@ -94,4 +93,43 @@ export async function openSourceDirectory(config: ConfigStore): Promise<SourceDi
 
 function hashOf(writeKey: string): string {
   return hash("sha256", writeKey, "base64");
+}
+
+/** Lets a change of shared state wait for everything that began before it. */
+interface GracePeriods {
+  /** Begins work that relies on the present state; returns the function that ends it. */
+  begin(): () => void;
+  /** Call it after changing the state. Resolves when all work that began before the call has ended. */
+  end(): Promise<void>;
+}
+
+interface Period {
+  open: number;
+  onIdle: (() => void) | undefined;
+}
+
+function gracePeriods(): GracePeriods {
+  let current: Period = { open: 0, onIdle: undefined };
+  let ended: Promise<unknown> = Promise.resolve();
+  return {
+    begin() {
+      const period = current;
+      period.open += 1;
+      return () => {
+        period.open -= 1;
+        if (period.open === 0) period.onIdle?.();
+      };
+    },
+    async end() {
+      const period = current;
+      if (period.open > 0) {
+        current = { open: 0, onIdle: undefined };
+        const idle = new Promise<void>((resolve) => {
+          period.onIdle = resolve;
+        });
+        ended = Promise.all([ended, idle]);
+      }
+      await ended;
+    },
+  };
 }

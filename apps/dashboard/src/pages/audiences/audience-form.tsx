@@ -12,7 +12,7 @@ import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
 import { Card } from "../../ui/layout/page.js";
 import { AUDIENCES } from "../definitions/definition-kind.js";
-import { KeyHint } from "../definitions/key-hint.js";
+import { KeyHint } from "../definitions/definition-parts.js";
 import { useSaveDefinition } from "../definitions/use-save-definition.js";
 import { AudiencePreview } from "./audience-preview.js";
 import {

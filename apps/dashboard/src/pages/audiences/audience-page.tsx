@@ -1,19 +1,24 @@
 import type { AudiencePatch, AudienceView } from "@sluice/control-api";
 import type { Condition } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences } from "../../api/queries.js";
+import { usePagedQuery } from "../../api/use-paged-query.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { LoadMore } from "../../ui/controls/load-more.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure, QueryView } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
-import { DefinitionFacts } from "../definitions/definition-facts.js";
+import { visibleText } from "../../words/visible-text.js";
 import { AUDIENCES } from "../definitions/definition-kind.js";
 import { DefinitionPage, LoadedDefinition } from "../definitions/definition-page.js";
+import { DefinitionFacts, idOf, UserLink } from "../definitions/definition-parts.js";
 import { childrenOf, conditionInWords } from "./conditions/condition-words.js";
-import { MembersCard } from "./members-card.js";
-import { MembershipCard } from "./membership-card.js";
+import { Membership, MembershipCard } from "./membership-card.js";
 import { scheduleInWords } from "./sending-draft.js";
 import { SizesCard } from "./sizes-card.js";
 
@@ -114,5 +119,79 @@ function ConditionTree({ condition, nameOf }: { condition: Condition; nameOf: (i
         </ul>
       )}
     </div>
+  );
+}
+
+function MembersCard({
+  audienceId,
+  nameOf,
+}: {
+  audienceId: string;
+  /** The name of an audience by its id. */
+  nameOf: (id: string) => string;
+}) {
+  const panelId = useId();
+  /** The user whose membership is explained in its row; empty: nobody's. */
+  const [explained, setExplained] = useState("");
+  const api = useApi();
+  const members = usePagedQuery({
+    queryKey: ["audience-members", audienceId],
+    read: (cursor) => api.audiences.members(audienceId, { limit: 25, cursor }),
+    refetchInterval: 3_000,
+  });
+  return (
+    <Card title="Members" note="Current members. The longest-known users come first" flush>
+      <QueryView query={members}>
+        {(items) =>
+          items.length === 0 ? (
+            <p className="soft card-text">No user meets the conditions.</p>
+          ) : (
+            <Table
+              label="Members, longest-known users first"
+              items={items}
+              keyOf={idOf}
+              columns={[
+                {
+                  head: "User",
+                  lead: true,
+                  cell: (one) => (
+                    <>
+                      <UserLink user={one} />
+                      {one.name !== undefined && <span className="soft"> {visibleText(one.name, 60)}</span>}
+                      {idOf(one) === explained && (
+                        <div id={`${panelId}-why`} className="row-panel">
+                          <Membership audienceId={audienceId} userId={explained} nameOf={nameOf} />
+                        </div>
+                      )}
+                    </>
+                  ),
+                },
+                {
+                  head: "Member since",
+                  align: "end",
+                  cell: (one) => (one.since ? <Time at={one.since} /> : "–"),
+                },
+                {
+                  head: "Actions",
+                  align: "end",
+                  cell: (one) => (
+                    <Button
+                      size="small"
+                      look="quiet"
+                      aria-expanded={idOf(one) === explained}
+                      aria-controls={`${panelId}-why`}
+                      onClick={() => setExplained(idOf(one) === explained ? "" : idOf(one))}
+                    >
+                      Why?
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+          )
+        }
+      </QueryView>
+      <LoadMore query={members} />
+    </Card>
   );
 }

@@ -2,9 +2,8 @@ import type { AudiencePreview as PreviewResult } from "@sluice/control-api";
 import type { Condition } from "@sluice/protocol";
 import { Card } from "../../ui/layout/page.js";
 import { count, counted, duration, percent } from "../../words/numbers.js";
-import { PreviewBody } from "../definitions/preview-body.js";
-import { usePreview } from "../definitions/use-preview.js";
-import { idOf, UserLink } from "../definitions/user-link.js";
+import { idOf, PreviewBody, UserLink } from "../definitions/definition-parts.js";
+import { usePreview } from "../definitions/use-save-definition.js";
 
 /** The members that the conditions would have now. Undefined: the conditions are not complete. */
 export function AudiencePreview({ condition }: { condition: Condition | undefined }) {

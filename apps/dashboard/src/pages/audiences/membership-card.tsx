@@ -3,13 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/api-context.js";
 import { Badge } from "../../ui/data/badge.js";
 import { Time } from "../../ui/data/time.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { QueryView, Skeleton } from "../../ui/feedback.js";
 import { Icon } from "../../ui/icon.js";
 import { counted } from "../../words/numbers.js";
 import { visibleValue } from "../../words/visible-text.js";
-import { UserLink } from "../definitions/user-link.js";
-import { WhyCard } from "../definitions/why-card.js";
+import { UserLink, WhyCard } from "../definitions/definition-parts.js";
 import { childrenOf, conditionInWords } from "./conditions/condition-words.js";
 
 /** Asks for a user and explains why it is a member or not. */

@@ -1,6 +1,6 @@
 import { useDestinations } from "../../api/queries.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
-import { DurationFields } from "../../forms/duration/duration-fields.js";
+import { DurationFields } from "../../forms/duration.js";
 import { Checkbox } from "../../ui/controls/field.js";
 import { Card } from "../../ui/layout/page.js";
 import { type SendingDraft, scheduleInWords, syncOf } from "./sending-draft.js";

@@ -1,5 +1,5 @@
 import type { AudienceView, SyncSchedule } from "@sluice/control-api";
-import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
+import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration.js";
 import { duration } from "../../words/numbers.js";
 
 /** The destinations and the schedule of an audience, as typed. */

@@ -4,11 +4,11 @@ import { useAudienceSizes } from "../../api/queries.js";
 import { useShownTheme } from "../../theme/theme-context.js";
 import { Segments } from "../../ui/controls/segments.js";
 import { Chart } from "../../ui/data/chart/chart.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { count, counted } from "../../words/numbers.js";
 import { clockTime, dateOf } from "../../words/times.js";
-import { withGaps } from "../rates/rate-gaps.js";
+import { withGaps } from "../rates.js";
 
 const SPANS: Readonly<
   Record<SizeSpan, { readonly label: string; readonly ms: number; readonly every: string }>

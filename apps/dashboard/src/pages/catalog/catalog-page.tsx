@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { useCatalog } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
+import { QueryView } from "../../ui/feedback.js";
 import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";

@@ -8,11 +8,10 @@ import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Checkbox } from "../../ui/controls/field.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { EmptyState, Failure } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
-import { isDestinationField, isShownAtFields, issuesOf } from "../../words/issues.js";
+import { isDestinationField, isShownAtFields, issuesOf } from "../../words/errors.js";
 import { catalogWords } from "../destinations/catalog-words.js";
 import {
   type DestinationDraft,

@@ -1,19 +1,21 @@
 import type { ComputedTraitView } from "@sluice/control-api";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
 import { useApi } from "../../api/api-context.js";
+import { usePagedQuery } from "../../api/use-paged-query.js";
 import { Button } from "../../ui/controls/button.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { LoadMore } from "../../ui/controls/load-more.js";
+import { Failure, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { duration } from "../../words/numbers.js";
+import { count, counted, duration } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
-import { DefinitionFacts } from "../definitions/definition-facts.js";
 import { COMPUTED_TRAITS } from "../definitions/definition-kind.js";
 import { DefinitionPage, LoadedDefinition } from "../definitions/definition-page.js";
+import { DefinitionFacts } from "../definitions/definition-parts.js";
 import { TraitDialog } from "./trait-dialog.js";
-import { traitInWords } from "./trait-words.js";
-import { ValueCard } from "./value-card.js";
-import { ValuesCard } from "./values-card.js";
+import { noValuesInWords, traitInWords } from "./trait-words.js";
+import { Value, ValueCard } from "./value-card.js";
+import { ValueList } from "./value-list.js";
 
 export function ComputedTraitPage({ id }: { id: string }) {
   return (
@@ -84,4 +86,82 @@ function DefinitionCard({ trait }: { trait: ComputedTraitView }) {
       </DefinitionFacts>
     </Card>
   );
+}
+
+/** How many users have a value, and which. */
+function ValuesCard({ trait }: { trait: ComputedTraitView }) {
+  const panelId = `${useId()}-why`;
+  /** The user whose value is explained in its row; empty: nobody's. */
+  const [explained, setExplained] = useState("");
+  const api = useApi();
+  const values = usePagedQuery({
+    queryKey: ["computed-trait-values", trait.id, trait.version],
+    read: (cursor) => api.computedTraits.values(trait.id, { limit: 10, cursor }),
+    refetchInterval: 10_000,
+  });
+  const total = useTotal(trait).data?.size;
+  const { leftOut } = trait.status;
+  return (
+    <Card title="Values" note="Users who have a value, longest-known users first">
+      <QueryView query={values} skeleton={<Skeleton lines={4} />}>
+        {(items) =>
+          items.length === 0 && !values.hasNextPage ? (
+            <p className="soft">{noValuesInWords(trait)}</p>
+          ) : (
+            <>
+              <p className="preview-size number">{total === undefined ? "…" : count(total)}</p>
+              {leftOut !== undefined && (
+                <p className="soft">
+                  The values of {counted(leftOut.users, "user")} are incomplete: a limit was reached and{" "}
+                  {counted(leftOut.events, "event")} left out.
+                </p>
+              )}
+              <ValueList
+                values={items}
+                action={(userId) => (
+                  <Button
+                    size="small"
+                    look="quiet"
+                    aria-expanded={userId === explained}
+                    aria-controls={panelId}
+                    onClick={() => setExplained(userId === explained ? "" : userId)}
+                  >
+                    Why?
+                  </Button>
+                )}
+                panel={(userId) =>
+                  userId === explained && (
+                    <div id={panelId} className="row-panel">
+                      <Value trait={trait} userId={userId} />
+                    </div>
+                  )
+                }
+              />
+              <LoadMore query={values} />
+            </>
+          )
+        }
+      </QueryView>
+    </Card>
+  );
+}
+
+/** The number of users with a value. It evaluates every profile, so it is asked for less often than the list. */
+function useTotal(trait: ComputedTraitView) {
+  const api = useApi();
+  const { kind, event, property, withinMs } = trait;
+  return useQuery({
+    queryKey: ["computed-trait-values", trait.id, trait.version, "size"],
+    queryFn: ({ signal }) =>
+      api.computedTraits.preview(
+        {
+          kind,
+          event,
+          ...(property === undefined ? {} : { property }),
+          ...(withinMs === undefined ? {} : { withinMs }),
+        },
+        signal,
+      ),
+    refetchInterval: 30_000,
+  });
 }

@@ -3,7 +3,7 @@ import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "@sluice/protocol";
 import { type FormEvent, useId } from "react";
 import { useApi } from "../../api/api-context.js";
 import { DestinationChoice } from "../../forms/destination-choice.js";
-import { DurationFields } from "../../forms/duration/duration-fields.js";
+import { DurationFields } from "../../forms/duration.js";
 import { DraftConflict } from "../../forms/edit-conflict.js";
 import { EventSuggestions, PropertySuggestions } from "../../forms/event-suggestions.js";
 import { useDraft } from "../../forms/use-draft.js";
@@ -12,10 +12,8 @@ import { Dialog } from "../../ui/layout/dialog.js";
 import { DialogActions } from "../../ui/layout/dialog-actions.js";
 import { count, counted, duration } from "../../words/numbers.js";
 import { COMPUTED_TRAITS } from "../definitions/definition-kind.js";
-import { KeyHint } from "../definitions/key-hint.js";
-import { PreviewBody } from "../definitions/preview-body.js";
-import { usePreview } from "../definitions/use-preview.js";
-import { useSaveDefinition } from "../definitions/use-save-definition.js";
+import { KeyHint, PreviewBody } from "../definitions/definition-parts.js";
+import { usePreview, useSaveDefinition } from "../definitions/use-save-definition.js";
 import {
   definitionOf,
   isComplete,

@@ -5,7 +5,7 @@ import type {
   ComputedTraitView,
 } from "@sluice/control-api";
 import type { ComputedTraitKind } from "@sluice/protocol";
-import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration/duration-draft.js";
+import { type DurationDraft, durationDraft, durationMs } from "../../forms/duration.js";
 
 /** The form of a computed trait, as typed. */
 export interface TraitDraft {

@@ -7,12 +7,10 @@ import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { QueryView, Skeleton } from "../../ui/feedback.js";
 import { counted } from "../../words/numbers.js";
 import { visibleText, visibleValue } from "../../words/visible-text.js";
-import { UserLink } from "../definitions/user-link.js";
-import { WhyCard } from "../definitions/why-card.js";
+import { UserLink, WhyCard } from "../definitions/definition-parts.js";
 
 /** Asks for a user and explains its value: the number of events, the window, and the events themselves. */
 export function ValueCard({ trait }: { trait: ComputedTraitView }) {

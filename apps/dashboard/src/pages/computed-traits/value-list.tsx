@@ -1,7 +1,7 @@
 import type { UserValueView } from "@sluice/control-api";
 import type { ReactNode } from "react";
 import { visibleValue } from "../../words/visible-text.js";
-import { idOf, UserLink } from "../definitions/user-link.js";
+import { idOf, UserLink } from "../definitions/definition-parts.js";
 
 /** Users with their values. */
 export function ValueList({

@@ -3,12 +3,12 @@ import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { type Column, Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
-import type { ShownQuery } from "../../ui/feedback/query-view.js";
+import type { ShownQuery } from "../../ui/feedback.js";
+import { EmptyState } from "../../ui/feedback.js";
 import { ListCard } from "../../ui/layout/list-card.js";
 import { Page } from "../../ui/layout/page.js";
 import type { Definition, DefinitionKind } from "./definition-kind.js";
-import { SyncBadge } from "./sync-status.js";
+import { SyncBadge } from "./definition-parts.js";
 
 /** The page that lists all definitions of one kind. */
 export function DefinitionList<T extends Definition>({

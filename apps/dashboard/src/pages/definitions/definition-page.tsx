@@ -5,7 +5,7 @@ import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";
 import type { Definition, DefinitionKind } from "./definition-kind.js";
-import { SyncBadge, SyncProgress } from "./sync-status.js";
+import { SyncBadge, SyncProgress } from "./definition-parts.js";
 
 /** Loads one definition and keeps it current: its sync moves on, and others may change it. */
 export function LoadedDefinition<T extends Definition>({

@@ -7,7 +7,7 @@ import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { counted } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";

@@ -4,7 +4,7 @@ import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { Button } from "../../ui/controls/button.js";
 import { AreaField, Checkbox } from "../../ui/controls/field.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { DialogActions } from "../../ui/layout/dialog-actions.js";
 import { counted } from "../../words/numbers.js";

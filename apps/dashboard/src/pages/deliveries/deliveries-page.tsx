@@ -16,21 +16,18 @@ import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { LoadMore } from "../../ui/controls/load-more.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { EmptyState, Failure, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { STATE_ORDER, STATES } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptsDialog } from "./attempts/attempts-dialog.js";
+import { AttemptsDialog } from "./attempts.js";
 import { type DeliveryFilter, filterIn, SINCE } from "./delivery-filter.js";
 import { DeliveryList } from "./delivery-list.js";
 import { GroupDetails, GroupsCard, isChosen, useDeliveryGroups } from "./groups-card.js";
 import { OperationsCard } from "./operations-card.js";
 import { ReplayDialog } from "./replay/replay-dialog.js";
+import { useRetry } from "./retry-button.js";
 import { useRecentOperations } from "./use-operations.js";
-import { useRetry } from "./use-retry.js";
 
 export function DeliveriesPage() {
   const filter = filterIn(useAddressQuery());

@@ -8,15 +8,14 @@ import { Button } from "../../ui/controls/button.js";
 import { Count } from "../../ui/data/count.js";
 import { type Column, Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { backlogNote, backlogText } from "../../words/backlog.js";
 import { count } from "../../words/numbers.js";
+import { backlogNote, backlogText } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "./attempts/attempt-details.js";
-import { isRunning } from "./operation-words.js";
+import { AttemptDetails } from "./attempts.js";
 import { RetryButton } from "./retry-button.js";
-import { useCancelOperation, useRecentOperations, useStartOperation } from "./use-operations.js";
+import { isRunning, useCancelOperation, useRecentOperations, useStartOperation } from "./use-operations.js";
 
 /** Of all destinations, or of one. */
 export function useDeliveryGroups(destinationId?: string) {

@@ -4,13 +4,18 @@ import { useEffect, useState } from "react";
 import { Button } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
 import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { count, perSecond } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
-import { isRunning, operationResult, operationTitle } from "./operation-words.js";
-import { useCancelOperation, useRecentOperations } from "./use-operations.js";
+import {
+  isRunning,
+  operationResult,
+  operationTitle,
+  useCancelOperation,
+  useRecentOperations,
+} from "./use-operations.js";
 
 const STATES: Readonly<Record<OperationView["state"], readonly [label: string, tone: Tone]>> = {
   selecting: ["Running", "wait"],

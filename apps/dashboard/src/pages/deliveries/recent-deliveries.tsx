@@ -4,13 +4,11 @@ import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Failure, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { AttemptsDialog } from "./attempts/attempts-dialog.js";
+import { AttemptsDialog } from "./attempts.js";
 import { DeliveryTable } from "./delivery-table.js";
-import { useRetry } from "./use-retry.js";
+import { useRetry } from "./retry-button.js";
 
 /** The newest failed and pending deliveries of one destination. */
 export function RecentDeliveries({ destinationId }: { destinationId: string }) {

@@ -4,7 +4,7 @@ import { useApi } from "../../api/api-context.js";
 import { useDestinationStatus, useWhatToEnable } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
 import { OperationsCard } from "./operations-card.js";

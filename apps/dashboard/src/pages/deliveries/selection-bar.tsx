@@ -1,8 +1,7 @@
 import type { OperationFilter, OperationKind } from "@sluice/control-api";
 import { useState } from "react";
 import { Button } from "../../ui/controls/button.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { useNotify } from "../../ui/feedback/notice.js";
+import { Failure, useNotify } from "../../ui/feedback.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { count, counted } from "../../words/numbers.js";
 import { useStartOperation } from "./use-operations.js";

@@ -6,7 +6,7 @@ import { useCatalog, useDestinationStatus } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Badge } from "../../ui/data/badge.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { EmptyState } from "../../ui/feedback.js";
 import { DeleteCard } from "../../ui/layout/delete-card.js";
 import { Page } from "../../ui/layout/page.js";
 import { ResourcePage } from "../../ui/layout/resource-page.js";

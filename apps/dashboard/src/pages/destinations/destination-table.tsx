@@ -4,8 +4,8 @@ import { useActivity } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { type Column, Table } from "../../ui/data/table.js";
 import { LastAt } from "../../ui/data/time.js";
-import { healthWords } from "../../words/health.js";
 import { rateText, successText } from "../../words/numbers.js";
+import { healthWords } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
 import { BacklogCount, DestinationHealth, HealthNote } from "./health/destination-health.js";
 

@@ -5,8 +5,7 @@ import { useApi } from "../../api/api-context.js";
 import { HEALTH_KEY, useDestinationStatus } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
 import { Switch } from "../../ui/controls/field.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { useNotify } from "../../ui/feedback/notice.js";
+import { Failure, useNotify } from "../../ui/feedback.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { counted } from "../../words/numbers.js";
 

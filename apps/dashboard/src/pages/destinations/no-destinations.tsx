@@ -1,6 +1,6 @@
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { EmptyState } from "../../ui/feedback.js";
 
 /** Shown instead of the list of destinations. */
 export function NoDestinations() {

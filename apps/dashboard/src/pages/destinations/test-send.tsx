@@ -6,10 +6,10 @@ import { HEALTH_KEY } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
 import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";
-import { AttemptDetails } from "../deliveries/attempts/attempt-details.js";
+import { AttemptDetails } from "../deliveries/attempts.js";
 
 /** Sends test messages through the delivery path. The result of the last one is known until the next. */
 export function useTestSend({

@@ -1,10 +1,8 @@
 import { useSources } from "../../api/queries.js";
 import { useScrollPositions } from "../../routing/dashboard-router.js";
 import { Button } from "../../ui/controls/button.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
-import { FirstMessage } from "../sources/snippets/first-message.js";
+import { EmptyState, Failure, Skeleton } from "../../ui/feedback.js";
+import { FirstMessage } from "../sources/snippets.js";
 import type { LogEntry } from "./live-log.js";
 import { LogList } from "./log-list.js";
 import type { LiveView } from "./use-live-log.js";

@@ -1,23 +1,85 @@
 import type { DestinationView, RateSpan, SourceView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useDestinations, useHealth, useInfo, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { Table } from "../../ui/data/table.js";
+import { Time } from "../../ui/data/time.js";
+import { Failure, Skeleton } from "../../ui/feedback.js";
+import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
+import { visibleText } from "../../words/visible-text.js";
 import { DestinationTable, worstFirst } from "../destinations/destination-table.js";
 import { NoDestinations } from "../destinations/no-destinations.js";
-import { SpanChoice } from "../rates/rate-chart.js";
-import { firstSpan } from "../rates/spans.js";
-import { FirstMessage } from "../sources/snippets/first-message.js";
-import { ProblemList } from "./problem-list.js";
+import { firstSpan, SpanChoice } from "../rates.js";
+import { FirstMessage } from "../sources/snippets.js";
 import type { Problem } from "./problems.js";
 import { RateCharts, Tiles } from "./rates.js";
 import { useCurrentProblems } from "./use-current-problems.js";
+
+/** Destinations of a problem that are named. */
+const NAMED = 3;
+
+/** What is wrong, one row a cause. Nothing if there is nothing. */
+function ProblemList({ problems }: { problems: readonly Problem[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <Card title={counted(problems.length, "problem")} note="By cause, the worst first" flush>
+      <Table
+        label="Problems, the worst first"
+        items={problems}
+        keyOf={({ key }) => key}
+        columns={[
+          { head: "Problem", lead: true, cell: ProblemText },
+          { head: "Where", cell: Where },
+          { head: "Since", align: "end", cell: ({ since }) => (since ? <Time at={since} /> : "–") },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function ProblemText({ tone, title, advice }: Problem) {
+  return (
+    <div className={`problem tone-${tone}`}>
+      <Icon name="alert" />
+      <div>
+        <strong>{visibleText(title, 160)}</strong>
+        {advice && <p className="small soft">{visibleText(advice, 300)}</p>}
+      </div>
+    </div>
+  );
+}
+
+function Where({ destinations, more }: Problem) {
+  if (more !== undefined)
+    return (
+      <ButtonLink size="small" href={addresses[more]()}>
+        {more === "warnings" ? "Warnings" : "Settings"}
+      </ButtonLink>
+    );
+  if (destinations.length === 0) return <>Collector</>;
+  const others = destinations.slice(NAMED);
+  return (
+    <span>
+      {destinations.slice(0, NAMED).map(({ id, name }) => (
+        <Link key={id} className="list-link" href={addresses.destination(id)}>
+          {visibleText(name, 60)}
+        </Link>
+      ))}
+      {others.length > 0 && (
+        <span className="soft" title={others.map(({ name }) => name).join("\n")}>
+          {" "}
+          and <Link href={addresses.destinations()}>{others.length} more</Link>
+        </span>
+      )}
+    </span>
+  );
+}
 
 export function OverviewPage() {
   const info = useInfo();

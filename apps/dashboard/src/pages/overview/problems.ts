@@ -1,7 +1,7 @@
 import type { DestinationStatusView, DestinationView, ProblemsView } from "@sluice/control-api";
-import { healthWords, needsAttention } from "../../words/health.js";
 import { bytes, count, counted } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
+import { healthWords, needsAttention } from "../../words/states.js";
 
 /** One cause of trouble, with everything that it affects. */
 export interface Problem {

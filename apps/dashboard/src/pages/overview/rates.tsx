@@ -3,8 +3,7 @@ import { useRates } from "../../api/queries.js";
 import { Stat } from "../../ui/data/stat.js";
 import { Card } from "../../ui/layout/page.js";
 import { count, percent, rateText } from "../../words/numbers.js";
-import { type CountLine, LatencyChart, RateChart } from "../rates/rate-chart.js";
-import { SPANS } from "../rates/spans.js";
+import { type CountLine, LatencyChart, RateChart, SPANS } from "../rates.js";
 
 /** Points of a trend. */
 const TREND_POINTS = 32;

@@ -1,19 +1,74 @@
 import type { ProfileView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { useAudiences } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { ButtonLink } from "../../ui/controls/button.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
+import { JsonTree } from "../../ui/data/json-tree.js";
+import { Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
-import { TraitTable } from "./trait-table.js";
+import { visibleText, visibleValue } from "../../words/visible-text.js";
 import { filterOfUser, UserMessages } from "./user-messages.js";
+
+/** A profile can have 1,000 traits. */
+const SHOWN_AT_FIRST = 25;
+
+/** Traits by name, one a row. Objects and lists can be opened. */
+function TraitTable({
+  traits,
+  label,
+  none,
+}: {
+  traits: { readonly [name: string]: unknown };
+  label: string;
+  none: string;
+}) {
+  const [isWhole, setWhole] = useState(false);
+  const all = Object.entries(traits).sort(([one], [other]) => one.localeCompare(other));
+  if (all.length === 0) return <p className="soft card-text">{none}</p>;
+  const shown = isWhole ? all : all.slice(0, SHOWN_AT_FIRST);
+  return (
+    <>
+      <Table
+        label={`${label}, by name`}
+        items={shown}
+        keyOf={([name]) => name}
+        columns={[
+          {
+            head: "Name",
+            lead: true,
+            cell: ([name]) => <span className="mono">{visibleText(name, 60)}</span>,
+          },
+          { head: "Value", cell: ([name, value]) => <TraitValue name={name} value={value} /> },
+          { head: "Type", align: "end", cell: ([, value]) => typeOf(value) },
+        ]}
+      />
+      {shown.length < all.length && (
+        <div className="list-more">
+          <Button size="small" onClick={() => setWhole(true)}>
+            Show all {counted(all.length, "trait")}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function TraitValue({ name, value }: { name: string; value: unknown }) {
+  if (typeof value !== "object" || value === null) return visibleValue(value, 300);
+  return <JsonTree value={value} label={visibleText(name, 60)} />;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "list" : typeof value === "string" ? "text" : typeof value;
+}
 
 export function ProfilePage({ userId }: { userId: string }) {
   const api = useApi();

@@ -8,12 +8,11 @@ import { Button } from "../../ui/controls/button.js";
 import { InlineForm } from "../../ui/controls/inline-form.js";
 import { type Column, Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
+import { EmptyState, QueryView } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
-import { idOf, UserLink } from "../definitions/user-link.js";
+import { idOf, UserLink } from "../definitions/definition-parts.js";
 
 const PAGE_SIZE = 50;
 

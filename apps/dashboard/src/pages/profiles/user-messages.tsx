@@ -8,7 +8,7 @@ import { addresses } from "../../routing/addresses.js";
 import { LoadMore } from "../../ui/controls/load-more.js";
 import { Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
+import { QueryView } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { messageTitle } from "../../words/messages.js";
 import { visibleValue } from "../../words/visible-text.js";

@@ -1,22 +1,22 @@
 import type { CollectorInfo } from "@sluice/control-api";
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { clockSkewMs } from "../../api/collector-clock.js";
-import { useInfo } from "../../api/queries.js";
+import { useDestinations, useInfo } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useSignOut } from "../../session/session.js";
-import { Button } from "../../ui/controls/button.js";
+import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Badge } from "../../ui/data/badge.js";
 import { Time } from "../../ui/data/time.js";
-import { useNotify } from "../../ui/feedback/notice.js";
-import { QueryView } from "../../ui/feedback/query-view.js";
-import { Skeleton } from "../../ui/feedback/skeleton.js";
+import { QueryView, Skeleton, useNotify } from "../../ui/feedback.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { duration } from "../../words/numbers.js";
+import { visibleText } from "../../words/visible-text.js";
 import { AuditCard } from "./audit-card.js";
-import { IncidentsCard } from "./incidents-card.js";
 import { TokensCard } from "./tokens-card.js";
 
 export function SettingsPage() {
@@ -140,6 +140,35 @@ function ResetCard() {
       >
         Pending deliveries are not sent, and nothing can be replayed.
       </Confirm>
+    </Card>
+  );
+}
+
+/** Who is notified of incidents. */
+function IncidentsCard() {
+  const destinations = useDestinations().data;
+  const notified = destinations?.filter(({ sourceIds }) => sourceIds.includes(INCIDENT_SOURCE_ID)) ?? [];
+  return (
+    <Card
+      title="Notifications"
+      note={`A message of the built-in source ${INCIDENT_SOURCE_ID} when something goes wrong, and one when it is over`}
+    >
+      <div className="row-apart">
+        <p className="soft grow">
+          {notified.length === 0
+            ? "No destination gets them yet. A webhook or another type can, like those of any source."
+            : "Sent to "}
+          {notified.map(({ id, name }, index) => (
+            <span key={id}>
+              {index > 0 && ", "}
+              <Link href={addresses.destination(id)}>{visibleText(name, 80)}</Link>
+            </span>
+          ))}
+        </p>
+        <ButtonLink icon="webhook" href={addresses.catalog({ source: INCIDENT_SOURCE_ID })}>
+          Connect a destination
+        </ButtonLink>
+      </div>
     </Card>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { IconButton } from "../../ui/controls/button.js";
 import { InlineForm } from "../../ui/controls/inline-form.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 
 /** Track events of a source that are not sent to any destination. */

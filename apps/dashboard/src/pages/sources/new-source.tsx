@@ -5,7 +5,7 @@ import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { DialogActions } from "../../ui/layout/dialog-actions.js";
 import { SOURCE_KINDS } from "./source-kinds.js";

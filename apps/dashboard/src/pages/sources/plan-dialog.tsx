@@ -4,8 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useApi } from "../../api/api-context.js";
 import { AreaField } from "../../ui/controls/field.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { useNotify } from "../../ui/feedback/notice.js";
+import { Failure, useNotify } from "../../ui/feedback.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { DialogActions } from "../../ui/layout/dialog-actions.js";
 

@@ -6,9 +6,9 @@ import { TransformationChoice } from "../../forms/transformation-choice.js";
 import { useDraft } from "../../forms/use-draft.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
-import { useNotify } from "../../ui/feedback/notice.js";
+import { useNotify } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { type FieldIssue, isShownAtFields, issueAt, issuesOf } from "../../words/issues.js";
+import { type FieldIssue, isShownAtFields, issueAt, issuesOf } from "../../words/errors.js";
 import { SOURCE_IDENTITIES } from "./source-kinds.js";
 
 /** What the form edits of a source. */

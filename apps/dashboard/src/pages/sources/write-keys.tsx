@@ -5,8 +5,7 @@ import { useApi } from "../../api/api-context.js";
 import { Button, IconButton } from "../../ui/controls/button.js";
 import { CopyButton } from "../../ui/controls/copy-button.js";
 import { Time } from "../../ui/data/time.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { useNotify } from "../../ui/feedback/notice.js";
+import { Failure, useNotify } from "../../ui/feedback.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { Card } from "../../ui/layout/page.js";
 

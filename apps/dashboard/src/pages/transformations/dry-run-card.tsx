@@ -8,7 +8,7 @@ import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { Table } from "../../ui/data/table.js";
-import { Failure } from "../../ui/feedback/failure.js";
+import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { messageTitle } from "../../words/messages.js";
 import { count, counted, duration } from "../../words/numbers.js";

@@ -1,10 +1,14 @@
-import type { TransformationView } from "@sluice/control-api";
+import type { EventNamesView, TransformationView } from "@sluice/control-api";
+import { type JsonObject, readPlan } from "@sluice/protocol";
+import { useQueries } from "@tanstack/react-query";
 import { useState } from "react";
+import { useApi } from "../../api/api-context.js";
+import { planQuery, useEventNames, useSources } from "../../api/queries.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { Card } from "../../ui/layout/page.js";
-import { issueAt, issuesOf } from "../../words/issues.js";
+import { issueAt, issuesOf } from "../../words/errors.js";
 import { CodeEditor, type CodeProblem } from "./code/code-editor.js";
-import { useKnownFields } from "./code/use-known-fields.js";
+import { type KnownFields, knownFields } from "./code/completions.js";
 import { DryRunCard } from "./dry-run-card.js";
 import { EMPTY_START, READY_STARTS } from "./start-code.js";
 import { MessagesCard } from "./trial/messages-card.js";
@@ -110,4 +114,25 @@ function StartChoice({
 function problemsOf({ query, chosen }: Trial): readonly CodeProblem[] {
   const problem = query.data?.error ?? chosen?.error;
   return problem === undefined ? [] : [problem];
+}
+
+/** What can be completed: from seen messages, the events of all sources, and tracking plans. Empty `sourceId`: of all sources. */
+function useKnownFields(
+  messages: readonly JsonObject[],
+  sourceId: string,
+  secretNames: readonly string[],
+): KnownFields {
+  const api = useApi();
+  const seen = useEventNames().data ?? [];
+  const sources = (useSources().data ?? []).filter(({ id }) => sourceId === "" || sourceId === id);
+  const plans = useQueries({ queries: sources.map(({ id }) => planQuery(api, id)) });
+  const planned = plans.flatMap(({ data }) => (data ? plannedEvents(data.plan) : []));
+  return knownFields(messages, [...planned, ...seen], secretNames);
+}
+
+/** The track events of a plan, with the properties that it names. */
+export function plannedEvents(plan: unknown): EventNamesView["items"] {
+  const reading = readPlan(plan);
+  const track = reading.kind === "plan" ? [...(reading.plan.track ?? [])] : [];
+  return track.map(([name, schema]) => ({ name, properties: [...(schema.properties?.keys() ?? [])] }));
 }

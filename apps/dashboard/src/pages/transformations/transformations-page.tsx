@@ -5,7 +5,7 @@ import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Table } from "../../ui/data/table.js";
 import { Time } from "../../ui/data/time.js";
-import { EmptyState } from "../../ui/feedback/empty-state.js";
+import { EmptyState } from "../../ui/feedback.js";
 import { ListCard } from "../../ui/layout/list-card.js";
 import { Page } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/visible-text.js";

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import { useApi } from "../../api/api-context.js";
 import { addresses } from "../../routing/addresses.js";
-import { useNotify } from "../../ui/feedback/notice.js";
+import { useNotify } from "../../ui/feedback.js";
 
 /** What the page edits of a transformation. */
 export type TransformationDraft = Pick<TransformationView, "name" | "code" | "language">;

@@ -7,8 +7,7 @@ import { useDestinations, useSources, useTransformations } from "../../api/queri
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
-import { Failure } from "../../ui/feedback/failure.js";
-import { useNotify } from "../../ui/feedback/notice.js";
+import { Failure, useNotify } from "../../ui/feedback.js";
 import { Icon } from "../../ui/icon.js";
 import { Confirm } from "../../ui/layout/confirm.js";
 import { DeleteCard } from "../../ui/layout/delete-card.js";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Button } from "../controls/button.js";
-import { Failure } from "../feedback/failure.js";
+import { Failure } from "../feedback.js";
 import { Dialog } from "./dialog.js";
 
 /** Asks before an action that cannot be undone. The button names the action. */

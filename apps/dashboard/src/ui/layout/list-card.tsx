@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
-import { Failure } from "../feedback/failure.js";
-import { QueryView, type ShownQuery } from "../feedback/query-view.js";
+import { Failure, QueryView, type ShownQuery } from "../feedback.js";
 import { Card } from "./page.js";
 
 /** The one list of a page: its error, a skeleton while it loads, the empty state, or the table that `children` renders. */

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
-import { Failure } from "../feedback/failure.js";
-import { Skeleton } from "../feedback/skeleton.js";
+import { Failure, Skeleton } from "../feedback.js";
 import { Card, Page } from "./page.js";
 
 /** The page of one resource: a skeleton while it loads, its error, or `children`. */

@@ -8,7 +8,7 @@ import {
 } from "../../definitions/definition-state.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import type { EngineState } from "../state/engine-state.js";
-import { promote } from "../state/promote.js";
+import { promote } from "../state/engine-state.js";
 import { UNIT_PROFILES } from "../state/unit-runner.js";
 import { publishHeld, publishToAdded } from "./publish-changes.js";
 import { evaluateDefinition } from "./update-profile.js";

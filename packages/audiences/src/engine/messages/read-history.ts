@@ -5,9 +5,8 @@ import { isSetAside, readable } from "../../profiles/set-aside.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { setDue } from "../evaluation/due-time.js";
 import type { EngineState } from "../state/engine-state.js";
-import { promote } from "../state/promote.js";
-import { takeOccurrence } from "./take-occurrence.js";
-import { eventsOf, type TrackEvent } from "./track-events.js";
+import { promote } from "../state/engine-state.js";
+import { eventsOf, type TrackEvent, takeOccurrence } from "./take-message.js";
 
 type Missing = readonly [number: number, progress: AggregateProgress];
 

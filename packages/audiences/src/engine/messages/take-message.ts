@@ -1,3 +1,6 @@
+import type { StoredBatch } from "@sluice/event-log";
+import { isBuiltInSource, resolveTime, type UncheckedMessage } from "@sluice/protocol";
+import { type AggregateSpec, withOccurrence } from "../../conditions/aggregate.js";
 import type { Occurrence } from "../../conditions/occurrence.js";
 import type { Profile } from "../../profiles/profile.js";
 import { takeTraits } from "../../profiles/profile-bounds.js";
@@ -8,9 +11,51 @@ import type { EngineState } from "../state/engine-state.js";
 import type { AddressedMessage } from "./addressed-message.js";
 import { seenAs } from "./fetch-profiles.js";
 import { joinIds } from "./join-ids.js";
-import type { IsNeeded } from "./read-messages.js";
-import { takeOccurrence } from "./take-occurrence.js";
-import { occurrenceOf, timeOf } from "./track-events.js";
+import { type IsNeeded, type LogMessage, readMessages } from "./read-messages.js";
+
+/** Adds an event to an aggregate; returns whether the aggregate's state changed. */
+export function takeOccurrence(
+  unit: UnitOfWork,
+  profile: Profile,
+  number: number,
+  spec: AggregateSpec,
+  occurrence: Occurrence,
+): boolean {
+  const before = profile.aggregates.get(number);
+  const after = withOccurrence(spec, before, occurrence, unit.nowMs);
+  if (after === before || after === undefined) return false;
+  profile.aggregates.set(number, after);
+  unit.touch(profile);
+  return true;
+}
+
+export interface TrackEvent {
+  readonly message: UncheckedMessage;
+  readonly event: string;
+  readonly occurrence: Occurrence;
+}
+
+/** The track messages of a batch with one of these events, without those that the collector made. */
+export function eventsOf(batch: StoredBatch, events: ReadonlySet<string>): TrackEvent[] {
+  if (isBuiltInSource(batch.sourceId)) return [];
+  const isNeeded = (type: unknown, event: unknown): boolean =>
+    type === "track" && events.has(event as string);
+  return readMessages(batch, isNeeded).flatMap((stored) => {
+    const { message } = stored;
+    if (message.type !== "track" || typeof message.event !== "string" || !events.has(message.event))
+      return [];
+    return [{ message, event: message.event, occurrence: occurrenceOf(stored) }];
+  });
+}
+
+export function occurrenceOf(stored: LogMessage): Occurrence {
+  return { atMs: timeOf(stored), offset: stored.offset, properties: stored.message.properties };
+}
+
+/** The message's time, but not after its receipt: a client's clock that is ahead must not keep a user in a window for longer. */
+export function timeOf({ message, receivedAtMs }: LogMessage): number {
+  return Math.min(resolveTime(message, receivedAtMs), receivedAtMs);
+}
 
 /** Applies a message to its user's profile: ids, traits, events, and the memberships and values that depend on them. */
 export function takeMessage(

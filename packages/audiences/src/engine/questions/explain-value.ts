@@ -12,7 +12,7 @@ import {
 } from "../../conditions/value.js";
 import { identificationOf } from "../../profiles/identities.js";
 import type { Profile } from "../../profiles/profile.js";
-import { occurrenceOf } from "../messages/track-events.js";
+import { occurrenceOf } from "../messages/take-message.js";
 
 /** Events in an explanation. */
 const SHOWN = 20;

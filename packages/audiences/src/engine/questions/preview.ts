@@ -18,7 +18,7 @@ import { decodeProfile, type Profile, userFields } from "../../profiles/profile.
 import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
 import { isSetAside, readable, type SetAside } from "../../profiles/set-aside.js";
 import { readingOf } from "../evaluation/profile-reading.js";
-import { eventsOf, type TrackEvent } from "../messages/track-events.js";
+import { eventsOf, type TrackEvent } from "../messages/take-message.js";
 
 /** Profiles that one call of `scan` evaluates. */
 const SCANNED_PROFILES = 2_000;

@@ -28,7 +28,7 @@ import { decodeProfile, isAnonymous, type Profile, userFields } from "../../prof
 import { type OwnerOfId, type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
 import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
 import { readingOf } from "../evaluation/profile-reading.js";
-import { historyRead } from "../state/promote.js";
+import { historyRead } from "../state/engine-state.js";
 import type { UnitRunner } from "../state/unit-runner.js";
 import { reasonOf, type ValueReason } from "./explain-value.js";
 import { viewOf } from "./profile-view.js";

@@ -6,8 +6,8 @@ import { explainValue } from "../questions/explain-value.js";
 import type { Previewed, PreviewQuestion } from "../questions/preview.js";
 import type { AudienceQuestions, Engine } from "./audiences.js";
 import type { FreshReaders } from "./fresh-readers.js";
+import { READ_LIMITS } from "./loop/loop-state.js";
 import type { Progress } from "./loop/progress.js";
-import { READ_LIMITS } from "./loop/read-limits.js";
 
 /** How long values and profiles are searched for to fill a page. */
 const LONGEST_SEARCH_MS = 1_000;

@@ -16,10 +16,10 @@ import { AudienceLoop } from "./loop/loop.js";
 import { Pace } from "./loop/pace.js";
 import { Progress } from "./loop/progress.js";
 import { Tasks } from "./loop/tasks.js";
-import { registerMetrics } from "./metrics.js";
 import { OutboxPublisher } from "./outbox.js";
 import { audienceQuestions } from "./questions.js";
 import { SuppressedIdChanges } from "./suppressed-ids.js";
+import { registerMetrics } from "./telemetry.js";
 
 /** Everything that is started together. */
 interface Runner {

@@ -6,7 +6,7 @@ import { COMPUTED_TRAIT, type Definition } from "../../definitions/definitions.j
 import { editedState, newState } from "../../definitions/edit-definition.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import type { EngineState } from "./engine-state.js";
-import { promote } from "./promote.js";
+import { promote } from "./engine-state.js";
 
 /** Makes the engine work by these definitions: prepares new ones, evaluates changed ones again, forgets those that are gone. */
 export function define(unit: UnitOfWork, loaded: EngineState, definitions: readonly Definition[]): void {

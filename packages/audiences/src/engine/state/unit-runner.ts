@@ -13,8 +13,7 @@ import type { LeftOutOfProfile } from "../../profiles/profile.js";
 import { decodeProfile, type Profile } from "../../profiles/profile.js";
 import type { SetAside } from "../../profiles/set-aside.js";
 import { UnitOfWork } from "../../profiles/unit-of-work.js";
-import { type EngineState, loadEngineState } from "./engine-state.js";
-import { type EngineStatus, statusOf } from "./engine-status.js";
+import { type EngineState, type EngineStatus, loadEngineState, statusOf } from "./engine-state.js";
 
 /** Profiles that one unit of work looks at, at most, when it looks at many. */
 export const UNIT_PROFILES = 500;

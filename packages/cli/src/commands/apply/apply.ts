@@ -1,19 +1,116 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import type { Command } from "commander";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { examples } from "../../definition/command.js";
-import { Finding } from "../../failures/exit-codes.js";
+import { examples } from "../../definition.js";
+import { CommandFailure, Finding } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
 import type { Style } from "../../terminal/style.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
-import { checkChanges } from "./check-changes.js";
-import { readCurrentConfig } from "./current-config.js";
+import { type CurrentConfig, readCurrentConfig } from "./current-config.js";
 import { readDeclaredConfig } from "./declared-config.js";
-import { DEFAULT_FILES, loadConfig } from "./load-config.js";
 import { makeChanges } from "./make-changes.js";
 import { type Change, NOUNS, planAllChanges } from "./plan-changes.js";
 import { planTransformations, readTransformations } from "./plan-transformations.js";
+
+/** Throws for changes that cannot be made, before any is made. */
+export function checkChanges(changes: readonly Change[], current: CurrentConfig): void {
+  for (const change of changes) {
+    if (change.action === "update" && change.section === "sources") checkFixedFields(change);
+    if (change.action !== "delete") checkReferences(change, changes, current);
+  }
+}
+
+function checkFixedFields({ name, fields }: Extract<Change, { readonly action: "update" }>): void {
+  if ("kind" in fields)
+    throw new CommandFailure(
+      "usage",
+      `The kind of the source ${name} is different, and a kind cannot be changed`,
+      "Delete the source first",
+    );
+}
+
+/** The fields in which items refer to others by name, with the section of those. */
+const REFERENCES = {
+  transformations: [],
+  sources: [["transformation", "transformations"]],
+  destinations: [
+    ["sources", "sources"],
+    ["transformation", "transformations"],
+  ],
+  audiences: [["destinations", "destinations"]],
+} as const;
+
+function checkReferences(
+  { section, name, fields }: Exclude<Change, { readonly action: "delete" }>,
+  changes: readonly Change[],
+  current: CurrentConfig,
+): void {
+  for (const [field, target] of REFERENCES[section]) {
+    const wanted = [fields[field] ?? []].flat();
+    const known = namesAfter(target, changes, current);
+    const missing = wanted.find((one) => !known.includes(one as string));
+    if (missing !== undefined)
+      throw new CommandFailure(
+        "usage",
+        `${section}: ${name} refers to the ${NOUNS[target]} ${missing}, which does not exist`,
+        "Declare it in the file, or correct its name",
+      );
+  }
+}
+
+/** The names in a section after the changes. */
+function namesAfter(
+  section: "transformations" | "sources" | "destinations",
+  changes: readonly Change[],
+  current: CurrentConfig,
+): string[] {
+  const names = (action: Change["action"]) =>
+    changes.filter((one) => one.section === section && one.action === action).map(({ name }) => name);
+  const deleted = names("delete");
+  const kept = [...current[section].map(({ name }) => name), ...names("create")].filter(
+    (name) => !deleted.includes(name),
+  );
+  return section === "sources" ? [...kept, INCIDENT_SOURCE_ID] : kept;
+}
+
+const DEFAULT_FILES = ["sluice.config.ts", "sluice.config.mjs", "sluice.config.js", "sluice.config.json"];
+
+interface LoadedConfig {
+  /** Parsed JSON, or the default export of a module. */
+  readonly contents: unknown;
+  /** Files that it names are relative to it. */
+  readonly folder: string;
+}
+
+async function loadConfig(given: string | undefined, io: Io): Promise<LoadedConfig> {
+  const file =
+    given === undefined
+      ? DEFAULT_FILES.map((name) => resolve(io.cwd, name)).find((path) => existsSync(path))
+      : resolve(io.cwd, given);
+  if (file === undefined)
+    throw new CommandFailure(
+      "usage",
+      `There is no configuration file in ${io.cwd}`,
+      `Create one of ${DEFAULT_FILES.join(", ")}, or name a file`,
+    );
+  try {
+    const folder = dirname(file);
+    if (file.endsWith(".json")) return { contents: JSON.parse(await readFile(file, "utf8")), folder };
+    const module: { default?: unknown } = await import(pathToFileURL(file).href);
+    return { contents: module.default, folder };
+  } catch (error) {
+    throw new CommandFailure(
+      "usage",
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
 
 interface ApplyOptions extends CommandOptions {
   readonly dryRun?: boolean;

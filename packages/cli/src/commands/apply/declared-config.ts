@@ -1,5 +1,5 @@
 import { isPlainObject } from "@sluice/protocol";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 
 /** The contents of `sluice.config.json` or `sluice.config.ts`. Items are identified by name. */
 export interface DeclaredConfig {

@@ -1,7 +1,7 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { AudienceInput, DestinationInput, SourceInput, TransformationInput } from "@sluice/control-api";
 import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import type { CurrentConfig } from "./current-config.js";
 import { type Change, type Fields, NOUNS } from "./plan-changes.js";
 

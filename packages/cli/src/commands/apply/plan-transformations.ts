@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { TransformationView } from "@sluice/control-api";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import type { Difference } from "../../terminal/json-diff.js";
 import { readCode } from "../transformations/read-code.js";

@@ -2,7 +2,7 @@ import type { ClusterMemberView, ClusterView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { examples, newGroup, subcommandExamples } from "../../definition/command.js";
+import { examples, newGroup, subcommandExamples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";

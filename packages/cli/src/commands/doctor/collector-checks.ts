@@ -1,18 +1,55 @@
 import { type AdminClient, AdminError } from "@sluice/admin-client";
-import type { AudienceEngineView, CollectorInfo } from "@sluice/control-api";
+import type { AudienceEngineView, CollectorInfo, ProblemsView } from "@sluice/control-api";
 import manifest from "../../../package.json" with { type: "json" };
-import { definedFields } from "../../arguments/defined-fields.js";
-import { durationText } from "../../arguments/numbers.js";
+import { definedFields, durationText } from "../../arguments.js";
 import { type ConnectionOptions, connect } from "../../connection/connection.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { shellWord } from "../../terminal/shell-word.js";
+import { plural, shellWord } from "../../terminal/plural.js";
 import { bytesText } from "../run/backup-text.js";
 import type { Check } from "./check.js";
 import { checkDestinations } from "./destination-checks.js";
 import { checkFreeSpace } from "./machine-checks.js";
-import { checkProblems } from "./problem-checks.js";
+
+/** Wrong keys to name. */
+const NAMED_KEYS = 3;
+
+/** Refused requests by code, and open incidents: the same that the dashboard shows. */
+function checkProblems(problems: ProblemsView): Check[] {
+  return [...refusedRequests(problems), ...openIncidents(problems)];
+}
+
+function refusedRequests({ refusedRequests: refused, wrongKeys, overMs }: ProblemsView): Check[] {
+  const name = "refused";
+  const over = durationText(Math.max(60_000, Math.round(overMs / 60_000) * 60_000));
+  if (refused.length === 0)
+    return [{ name, result: "ok", message: `no request was refused in the last ${over}` }];
+  return refused.map(({ code, status, requests, lastAt }) => {
+    const when = lastAt === undefined ? "" : `, last at ${lastAt}`;
+    const message = `${plural(requests, "request", "requests")} refused with ${status} ${code} in the last ${over}${when}`;
+    const hint = code === "invalid_write_key" ? wrongKeysText(wrongKeys) : "";
+    return { name, result: "warning", message, ...(hint === "" ? {} : { hint }) };
+  });
+}
+
+function wrongKeysText(keys: ProblemsView["wrongKeys"]): string {
+  return keys
+    .slice(0, NAMED_KEYS)
+    .map(({ keyPrefix, address, client = "unknown client", requests }) => {
+      const key = keyPrefix === undefined ? "without a key" : `with ${keyPrefix}…`;
+      return `${requests} ${key} from ${address} (${client})`;
+    })
+    .join("; ");
+}
+
+function openIncidents({ incidents }: ProblemsView): Check[] {
+  return incidents.map(({ title, since, detail }) => ({
+    name: "incident",
+    result: "problem",
+    message: `${title}, since ${since}`,
+    hint: detail,
+  }));
+}
 
 /** The checks that ask the control API: token, version, clock, storage, audiences and destinations. */
 export async function checkCollector(options: ConnectionOptions, url: string, io: Io): Promise<Check[]> {

@@ -1,7 +1,6 @@
 import { type AdminClient, allPages } from "@sluice/admin-client";
 import { type DestinationHealth, healthWord, readHealth } from "../../connection/destination-health.js";
-import { plural } from "../../terminal/plural.js";
-import { shellWord } from "../../terminal/shell-word.js";
+import { plural, shellWord } from "../../terminal/plural.js";
 import type { Check } from "./check.js";
 
 /** One check per destination. */

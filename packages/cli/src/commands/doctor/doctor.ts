@@ -1,5 +1,7 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import { definedFields } from "../../arguments/defined-fields.js";
+import { definedFields } from "../../arguments.js";
 import {
   adminUrl,
   collectorUrl,
@@ -8,17 +10,16 @@ import {
   withConnection,
   withWriteKey,
 } from "../../connection/connection.js";
-import { examples, newCommand } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { examples, newCommand } from "../../definition.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
-import { terminalJson } from "../../terminal/terminal-text.js";
+import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 import { checkAddress, checkWriteKey } from "./address-checks.js";
 import { type Check, checkLine } from "./check.js";
 import { checkCollector } from "./collector-checks.js";
 import { checkDataFolder, checkLocalDisk, checkNode } from "./machine-checks.js";
-import { buildReport } from "./report/report.js";
-import { reportFile, reportSummary, writeReport } from "./report/write-report.js";
+import { buildReport, CONTENTS } from "./report/report.js";
 
 interface DoctorOptions extends WriteKeyOptions {
   readonly json?: boolean;
@@ -73,4 +74,42 @@ async function doctor(options: DoctorOptions, io: Io): Promise<void> {
   else await io.out(checks.map((check) => checkLine(check, io)).join(""));
   if (report !== undefined) io.err(reportSummary(report));
   if (problems > 0) throw new CommandFailure("partly", `${plural(problems, "problem", "problems")} found`);
+}
+
+/** `given`: the value of `--report`; true without one. */
+function reportFile(given: string | true, io: Io): string {
+  return given === true
+    ? `sluice-report-${new Date(io.now()).toISOString().replace(/[:.]/g, "-")}.json`
+    : given;
+}
+
+/** Writes the report for its owner alone. A file that exists is kept. */
+async function writeReport(report: object, file: string, io: Io): Promise<void> {
+  try {
+    await writeFile(resolve(io.cwd, file), `${JSON.stringify(report, null, 2)}\n`, {
+      mode: 0o600,
+      flag: "wx",
+    });
+  } catch (error) {
+    const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST")
+      throw new CommandFailure(
+        "usage",
+        `${terminalText(file)} exists and was not changed`,
+        "Give another file, or remove this one",
+      );
+    throw new CommandFailure("failed", `${terminalText(file)} cannot be written: ${code}`);
+  }
+}
+
+/** What the file contains. */
+function reportSummary(file: string): string {
+  const width = Math.max(...CONTENTS.map(([name]) => name.length));
+  return [
+    `\nReport written to ${terminalText(file)}. It contains:`,
+    ...CONTENTS.map(([name, what]) => `  ${name.padEnd(width)}  ${what}`),
+    "It has no messages, user ids, names, URLs, paths, tokens or keys, and no log lines.",
+    "Read it before you send it to anybody.",
+    "",
+  ].join("\n");
 }

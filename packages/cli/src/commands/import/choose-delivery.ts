@@ -1,4 +1,4 @@
-import { CommandFailure, Finding } from "../../failures/exit-codes.js";
+import { CommandFailure, Finding } from "../../failures.js";
 import { ask } from "../../terminal/confirm.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";

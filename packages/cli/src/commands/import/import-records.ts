@@ -1,10 +1,51 @@
+import { open } from "node:fs/promises";
 import type { IngestSuccess } from "@sluice/protocol";
+import { LIMITS } from "@sluice/protocol";
 import { semaphore } from "@sluice/resilience";
 import { postBatch } from "../../connection/post-batch.js";
 import type { Io } from "../../terminal/io.js";
-import type { RecordSource } from "./reading/read-records.js";
-import { type RecordBatch, recordBatches } from "./record-batches.js";
-import { type Reject, type RejectFile, rejectFile } from "./reject-file.js";
+import { type Prepared, prepareMessage, type RejectIssue } from "./prepare-message.js";
+import type { FileRecord, RecordSource } from "./reading/read-records.js";
+
+type Sendable = Extract<Prepared, { readonly ok: true }>;
+
+interface RecordBatch {
+  readonly messages: readonly Sendable[];
+  readonly rejects: readonly Extract<Prepared, { readonly ok: false }>[];
+  /** The last line it covers. */
+  readonly line: number;
+}
+
+const RECORDS_PER_BATCH = 500;
+/** The limit for a request, minus room for the envelope. */
+const BYTES_PER_BATCH = LIMITS.batchBytes - 1_024;
+
+/** Validates records after a line and groups them into batches. */
+async function* recordBatches(
+  records: AsyncIterable<FileRecord>,
+  afterLine: number,
+): AsyncGenerator<RecordBatch> {
+  let messages: Sendable[] = [];
+  let rejects: RecordBatch["rejects"][number][] = [];
+  let bytes = 0;
+  let line = afterLine;
+  for await (const record of records) {
+    if (record.line <= afterLine) continue;
+    const prepared = prepareMessage(record);
+    const size = prepared.ok ? Buffer.byteLength(prepared.json) + 1 : 0;
+    if (bytes + size > BYTES_PER_BATCH || messages.length + rejects.length >= RECORDS_PER_BATCH) {
+      yield { messages, rejects, line };
+      messages = [];
+      rejects = [];
+      bytes = 0;
+    }
+    if (prepared.ok) messages.push(prepared);
+    else rejects.push(prepared);
+    bytes += size;
+    line = record.line;
+  }
+  if (messages.length + rejects.length > 0) yield { messages, rejects, line };
+}
 
 export interface ImportOptions {
   readonly url: string;
@@ -127,4 +168,38 @@ async function writeRejects(rejects: RejectFile, batch: RecordBatch, answer: Ing
   });
   await rejects.write([...byUs, ...byCollector]);
   return byUs.length + byCollector.length;
+}
+
+/** A refused record, as a line of the reject file. */
+interface Reject {
+  readonly line: number;
+  readonly issues: readonly RejectIssue[];
+  readonly raw: string;
+}
+
+/** Appends refused records as JSON lines. The file is created with the first one. */
+interface RejectFile {
+  /** The length of the file; 0 if nothing was written. */
+  bytes(): number;
+  write(rejects: readonly Reject[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+function rejectFile(path: string): RejectFile {
+  let file: Awaited<ReturnType<typeof open>> | undefined;
+  let bytes = 0;
+  return {
+    bytes: () => bytes,
+    async write(rejects) {
+      if (rejects.length === 0) return;
+      file ??= await open(path, "a", 0o600);
+      if (bytes === 0) bytes = (await file.stat()).size;
+      const text = rejects.map((reject) => `${JSON.stringify(reject)}\n`).join("");
+      await file.appendFile(text);
+      bytes += Buffer.byteLength(text);
+    },
+    async close() {
+      await file?.close();
+    },
+  };
 }

@@ -8,8 +8,8 @@ import {
   type WriteKeyOptions,
   withWriteKey,
 } from "../../connection/connection.js";
-import { examples } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { examples } from "../../definition.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { terminalText } from "../../terminal/terminal-text.js";
 import { type Checkpoint, readCheckpoint, removeCheckpoint } from "./checkpoint.js";

@@ -1,7 +1,7 @@
 import { type AdminClient, AdminError } from "@sluice/admin-client";
 import { collect } from "../../connection/collect.js";
 import { type ConnectionOptions, connect } from "../../connection/connection.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 
 export interface KnownTargets {

@@ -1,5 +1,5 @@
 import { ISSUES } from "@sluice/protocol";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";

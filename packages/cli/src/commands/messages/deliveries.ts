@@ -2,15 +2,14 @@ import type { AdminClient } from "@sluice/admin-client";
 import type { Command } from "commander";
 import { connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { examples } from "../../definition/command.js";
+import { examples } from "../../definition.js";
 import { confirmRemoval } from "../../terminal/confirm.js";
 import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { shellWord } from "../../terminal/shell-word.js";
+import { plural, shellWord } from "../../terminal/plural.js";
 import { show } from "../../terminal/show.js";
 import { terminalText } from "../../terminal/terminal-text.js";
-import { type BulkOptions, runBulk, selectionOf, withSelection } from "../operations/bulk-deliveries.js";
+import { type BulkOptions, runBulk, selectionOf, withSelection } from "../operations.js";
 
 export function retryCommand(io: Io): Command {
   const command = connectedCommand("retry", "retry deliveries now, and show what comes of it").argument(

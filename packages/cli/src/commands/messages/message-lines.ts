@@ -1,5 +1,5 @@
 import type { DeliveryStateView, LiveEventView, RejectedMessageView } from "@sluice/control-api";
-import { stateWord } from "../../terminal/state-word.js";
+import { stateWord } from "../../terminal/plural.js";
 import type { Style } from "../../terminal/style.js";
 import { clip, terminalJson, terminalText } from "../../terminal/terminal-text.js";
 

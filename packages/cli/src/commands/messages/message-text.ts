@@ -1,7 +1,6 @@
 import type { MessageView, OutcomeSummary, OutcomeView } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { stateWord } from "../../terminal/state-word.js";
+import { plural, stateWord } from "../../terminal/plural.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
 /** The name of a destination by its id. */

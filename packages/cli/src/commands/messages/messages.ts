@@ -1,14 +1,12 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { Command } from "commander";
-import { FILTER_HELP, readFilterArgument } from "../../arguments/filter-argument.js";
-import { readLimit, withLimit } from "../../arguments/limit.js";
-import { withTimeRange } from "../../arguments/time-range.js";
+import { FILTER_HELP, readFilterArgument, readLimit, withLimit, withTimeRange } from "../../arguments.js";
 import { collectUpTo } from "../../connection/collect.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { namesOf } from "../../connection/destination-names.js";
-import { examples } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { namesOf } from "../../connection/find-by-name.js";
+import { examples } from "../../definition.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { messagesTable, refusedHint, rejectedTable } from "./message-tables.js";

@@ -1,19 +1,16 @@
 import type { FinalStateView, ReplayInput } from "@sluice/control-api";
 import { type Command, Option } from "commander";
-import { definedFields } from "../../arguments/defined-fields.js";
-import { withTimeRange } from "../../arguments/time-range.js";
+import { definedFields, withTimeRange } from "../../arguments.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
 import { findByName } from "../../connection/find-by-name.js";
-import { examples } from "../../definition/command.js";
+import { examples } from "../../definition.js";
 import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { shellWord } from "../../terminal/shell-word.js";
+import { plural, shellWord } from "../../terminal/plural.js";
 import { show } from "../../terminal/show.js";
 import { terminalText } from "../../terminal/terminal-text.js";
-import { followOperation } from "../operations/follow-operation.js";
-import { summaryText } from "../operations/operation-text.js";
+import { followOperation, summaryText } from "../operations.js";
 
 interface ReplayOptions extends CommandOptions {
   readonly destination: string;

@@ -1,8 +1,6 @@
 import { isMessageKind, MESSAGE_KINDS, type RejectedMessage, type UncheckedMessage } from "@sluice/protocol";
 import type { Command } from "commander";
-import { definedFields } from "../../arguments/defined-fields.js";
-import { readJsonObject } from "../../arguments/json-object.js";
-import { readInteger } from "../../arguments/numbers.js";
+import { definedFields, readInteger, readJsonObject } from "../../arguments.js";
 import { connectedCommand } from "../../connection/connected-command.js";
 import {
   collectorUrl,
@@ -11,8 +9,8 @@ import {
   withWriteKey,
 } from "../../connection/connection.js";
 import { postBatch } from "../../connection/post-batch.js";
-import { examples } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { examples } from "../../definition.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 

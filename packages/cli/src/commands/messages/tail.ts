@@ -1,14 +1,12 @@
 import { type AdminClient, AdminUnreachable, type LiveItem } from "@sluice/admin-client";
 import { backoffDelayMs, systemClock } from "@sluice/resilience";
 import type { Command } from "commander";
-import { definedFields } from "../../arguments/defined-fields.js";
-import { FILTER_HELP, readFilterArgument } from "../../arguments/filter-argument.js";
-import { readCount, readInteger } from "../../arguments/numbers.js";
+import { definedFields, FILTER_HELP, readCount, readFilterArgument, readInteger } from "../../arguments.js";
 import { collectUpTo } from "../../connection/collect.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { destinationNames } from "../../connection/destination-names.js";
-import { examples } from "../../definition/command.js";
+import { destinationNames } from "../../connection/find-by-name.js";
+import { examples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
 import { terminalJson } from "../../terminal/terminal-text.js";
 import { messageLine, outcomeLine, rejectedLine } from "./message-lines.js";

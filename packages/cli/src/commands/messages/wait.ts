@@ -1,12 +1,11 @@
 import { AdminError } from "@sluice/admin-client";
 import type { DeliveryStateView, MessageView } from "@sluice/control-api";
 import type { Command } from "commander";
-import { readDuration } from "../../arguments/numbers.js";
+import { readDuration } from "../../arguments.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { namesOf } from "../../connection/destination-names.js";
-import { findByName } from "../../connection/find-by-name.js";
-import { examples } from "../../definition/command.js";
+import { findByName, namesOf } from "../../connection/find-by-name.js";
+import { examples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { destinationsOf, messageSummary } from "./message-text.js";

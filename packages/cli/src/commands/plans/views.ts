@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { examples, newCommand } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { examples, newCommand } from "../../definition.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { shellWord } from "../../terminal/shell-word.js";
+import { shellWord } from "../../terminal/plural.js";
 import { planViews } from "./plan-views.js";
 import { readPlanFile } from "./read-plan-file.js";
 import { writeMade } from "./write-made.js";

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { CommandFailure, Finding } from "../../failures/exit-codes.js";
+import { CommandFailure, Finding } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 

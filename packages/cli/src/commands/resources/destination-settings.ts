@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
-import { definedFields } from "../../arguments/defined-fields.js";
-import { readDuration, readInteger } from "../../arguments/numbers.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { definedFields, readDuration, readInteger } from "../../arguments.js";
+import { CommandFailure } from "../../failures.js";
 
 /** Adds options for the settings of a webhooks destination. `--set` and `--settings` take those of every type. */
 export function withSettings(command: Command): Command {

@@ -1,6 +1,6 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { CatalogEntryView } from "@sluice/control-api";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import { terminalText } from "../../terminal/terminal-text.js";
 
 /** The part of a setting's schema that is shown and read here. */

@@ -3,22 +3,22 @@ import type {
   CatalogEntryView,
   DestinationView,
   EventView,
+  Explanation,
   TestSendView,
   TransformationView,
   WhyView,
 } from "@sluice/control-api";
 import type { Command } from "commander";
-import { definedFields } from "../../arguments/defined-fields.js";
+import { definedFields, durationText } from "../../arguments.js";
 import { collect } from "../../connection/collect.js";
 import { readHealth } from "../../connection/destination-health.js";
 import { recordText } from "../../endpoints/answer-text.js";
 import type { Extra } from "../../endpoints/endpoint-command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
-import { terminalLines, terminalText } from "../../terminal/terminal-text.js";
+import { CommandFailure } from "../../failures.js";
+import { terminalJson, terminalLines, terminalText } from "../../terminal/terminal-text.js";
 import { createExtra, updateExtra } from "../transformations/read-code.js";
 import { readSettings, withSettings } from "./destination-settings.js";
 import { readSet, typeText } from "./destination-types.js";
-import { explanationLines } from "./explanation-lines.js";
 
 /** Adds each destination's health, and why it has it. */
 export async function withHealth(client: AdminClient, items: readonly DestinationView[]): Promise<object[]> {
@@ -116,3 +116,44 @@ export const EXTRAS: { readonly [command: string]: Extra } = {
     },
   },
 };
+
+/** An explanation as a tree: one line per condition, with yes or no and the values that were compared. */
+export function explanationLines(explanation: Explanation, indent = 0): string {
+  const mark = explanation.holds ? "yes" : "no ";
+  const line = `${"  ".repeat(indent)}${mark} ${conditionText(explanation)}\n`;
+  switch (explanation.kind) {
+    case "and":
+    case "or":
+      return line + explanation.conditions.map((child) => explanationLines(child, indent + 1)).join("");
+    case "not":
+      return line + explanationLines(explanation.condition, indent + 1);
+    default:
+      return line;
+  }
+}
+
+function conditionText(explanation: Explanation): string {
+  switch (explanation.kind) {
+    case "and":
+      return "all of";
+    case "or":
+      return "any of";
+    case "not":
+      return "not";
+    case "trait": {
+      const { trait, is, value, seen } = explanation;
+      const wanted = value === undefined ? "" : ` ${terminalJson(value)}`;
+      return `trait ${terminalText(trait)} ${is}${wanted} (${seen === undefined ? "no value" : `is ${terminalJson(seen)}`})`;
+    }
+    case "event": {
+      const { event, times, withinMs, seen, orMore, lastAt } = explanation;
+      const window = withinMs === undefined ? "" : ` within ${durationText(withinMs)}`;
+      const last = lastAt === undefined ? "" : `, last ${lastAt}`;
+      return `event ${terminalText(event)} ${terminalJson(times)}${window} (${seen} times${orMore ? " or more" : ""}${last})`;
+    }
+    case "audience":
+      return `member of ${terminalText(explanation.audienceId)}`;
+    default:
+      return explanation satisfies never;
+  }
+}

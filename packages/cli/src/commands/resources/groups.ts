@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { type CommandMaker, examples, newGroup } from "../../definition/command.js";
+import { type CommandMaker, examples, newGroup } from "../../definition.js";
 import { endpointCommand } from "../../endpoints/endpoint-command.js";
 import { TABLE } from "../../endpoints/fields.js";
 import { discardCommand, retryCommand } from "../messages/deliveries.js";
 import { getCommand, listCommand } from "../messages/messages.js";
 import { waitCommand } from "../messages/wait.js";
-import { showCommand } from "../operations/show-operation.js";
+import { showCommand } from "../operations.js";
 import { dryRunCommand, testCommand } from "../transformations/try-code.js";
 import { enableCommand } from "./enable-destination.js";
 import { EXTRAS } from "./extras.js";

@@ -1,5 +1,5 @@
 import type { ReadBackup } from "@sluice/collector";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import { plural } from "../../terminal/plural.js";
 import { terminalText } from "../../terminal/terminal-text.js";
 

@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LISTENING_FILE } from "../../connection/listening-file.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
-import { listenFailure } from "../../failures/listen-failure.js";
-import { isFolderInUse } from "../../failures/store-failure.js";
+import { CommandFailure, isFolderInUse, listenFailure } from "../../failures.js";
 
 interface StartOptions {
   readonly host: string;

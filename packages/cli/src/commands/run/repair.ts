@@ -2,11 +2,10 @@ import { resolve } from "node:path";
 import type { RepairReport } from "@sluice/collector";
 import type { Command } from "commander";
 import { DEV_DATA_DIR } from "../../connection/connection.js";
-import { examples, newCommand } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { examples, newCommand } from "../../definition.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { shellWord } from "../../terminal/shell-word.js";
+import { plural, shellWord } from "../../terminal/plural.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
 interface RepairOptions {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { ReadBackup } from "@sluice/collector";
 import type { Command } from "commander";
-import { examples, newCommand } from "../../definition/command.js";
+import { examples, newCommand } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { terminalText } from "../../terminal/terminal-text.js";

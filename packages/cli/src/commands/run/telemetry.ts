@@ -1,4 +1,4 @@
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 
 type Telemetry = ReturnType<typeof import("@sluice/opentelemetry")["startTelemetry"]>;

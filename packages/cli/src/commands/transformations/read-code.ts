@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { TransformationLanguage } from "@sluice/control-api";
 import type { Command } from "commander";
 import type { Extra } from "../../endpoints/endpoint-command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { CommandFailure } from "../../failures.js";
 import { ask } from "../../terminal/confirm.js";
 import type { Io } from "../../terminal/io.js";
 

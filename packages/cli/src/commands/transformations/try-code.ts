@@ -10,13 +10,12 @@ import type {
 } from "@sluice/control-api";
 import { isPlainObject } from "@sluice/protocol";
 import type { Command } from "commander";
-import { definedFields } from "../../arguments/defined-fields.js";
-import { readInteger } from "../../arguments/numbers.js";
+import { definedFields, readInteger } from "../../arguments.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
 import { findByName } from "../../connection/find-by-name.js";
-import { examples } from "../../definition/command.js";
-import { CommandFailure } from "../../failures/exit-codes.js";
+import { examples } from "../../definition.js";
+import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
 import { show } from "../../terminal/show.js";

@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { AppliedEntry, LogStats } from "../../sqlite/calls/operations.js";
 import { StoreClient } from "../../sqlite/client/store-client.js";
-import type { Copy } from "../copy/copy.js";
+import type { Copy } from "../copy.js";
 import type { ReplicationEngine } from "../engine.js";
 import type { LeadingStores } from "../replica.js";
 import { Writer } from "../writer/writer.js";

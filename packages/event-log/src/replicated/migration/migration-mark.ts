@@ -3,7 +3,7 @@ import { encodeCall } from "../../sqlite/replica/call-codec.js";
 import { decodeEntry, encodeEntry, MOVE_IN } from "../../sqlite/replica/entry.js";
 import type { LogAppend, ReplicationEngine } from "../engine.js";
 import { listSnapshots } from "../snapshots/snapshot-record.js";
-import { MigrationRefused } from "./migration-error.js";
+import { MigrationRefused } from "./migration-result.js";
 
 /** Stands for this command in the names of snapshots. */
 export const MIGRATION_NODE = "migration";

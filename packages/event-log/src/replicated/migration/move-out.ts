@@ -5,15 +5,14 @@ import { syncDirectory } from "../../file-log/sync-directory.js";
 import type { Applied } from "../../sqlite/calls/applied.js";
 import { DATABASE_FILE } from "../../sqlite/database/database.js";
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
-import { Copy } from "../copy/copy.js";
-import { workerOptions } from "../copy/worker-options.js";
+import { Copy, workerOptions } from "../copy.js";
 import { EntriesTrimmed, type ReplicationEngine } from "../engine.js";
 import { lostEntries } from "../leading/take-over.js";
 import { loadSnapshot } from "../snapshots/load-snapshot.js";
 import { type Contents, differences } from "./contents.js";
-import { MigrationDiffers, MigrationRefused } from "./migration-error.js";
 import { MIGRATION_NODE, moveInState } from "./migration-mark.js";
 import type { MigrationProgress, MigrationResult } from "./migration-result.js";
+import { MigrationDiffers, MigrationRefused } from "./migration-result.js";
 import { makePlain } from "./plain-folder.js";
 import { contentsOfFolder } from "./read-folder.js";
 

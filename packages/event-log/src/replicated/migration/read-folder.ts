@@ -7,7 +7,7 @@ import { openProfileFile, PROFILES_LAYOUT } from "../../sqlite/profiles/profiles
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
 import { applyLog } from "../../sqlite/thread/apply-log.js";
 import { type Contents, contentsOf, type StoreDatabases } from "./contents.js";
-import { MigrationRefused } from "./migration-error.js";
+import { MigrationRefused } from "./migration-result.js";
 
 /** The data folder of a collector that does not run, for this process alone until it is closed. Its contents are not changed. */
 export interface LockedFolder {

@@ -1,4 +1,4 @@
-import type { Copy } from "../copy/copy.js";
+import type { Copy } from "../copy.js";
 import type { ReplicationEngine, SnapshotRecord } from "../engine.js";
 import { listSnapshots, metadataOf, nameOfSnapshot } from "./snapshot-record.js";
 

@@ -1,6 +1,6 @@
 import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../../ports/documents.js";
 import { StoreError, VersionConflict } from "../../ports/errors.js";
-import { configWatchers } from "../../rules/config-watchers.js";
+import { configWatchers } from "../../rules/following.js";
 import type { StoredDocument } from "../calls/operations.js";
 import type { ConflictingDocument } from "../calls/refusal.js";
 import type { StoreConnection } from "./connection.js";

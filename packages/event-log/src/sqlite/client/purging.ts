@@ -4,7 +4,7 @@ import type { EventLog, MessageQuery } from "../../ports/event-log.js";
 import type { Page } from "../../ports/page.js";
 import type { Purged, PurgeQuery, Purging } from "../../ports/purging.js";
 import { writePosition } from "../../rules/page-cursor.js";
-import { purgedIdentities, purgedMessages, requestedIdentities } from "../../rules/purged-messages.js";
+import { purgedIdentities, purgedMessages, requestedIdentities } from "../../rules/purging.js";
 import type { RejectionsLeft } from "../calls/operations.js";
 import type { StoreConnection } from "./connection.js";
 

@@ -3,7 +3,7 @@ import { ADMISSION_KINDS } from "../../ports/document-kinds.js";
 import type { ConfigChange, ConfigStore } from "../../ports/documents.js";
 import { StoreError } from "../../ports/errors.js";
 import type { SharePort } from "../../ports/share-port.js";
-import { followInTime } from "../../rules/follow-in-time.js";
+import { followInTime } from "../../rules/following.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import type {
   Answer,

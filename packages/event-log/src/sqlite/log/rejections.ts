@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Rejection } from "../../ports/rejections.js";
-import { ofUsers } from "../../rules/is-of-user.js";
+import { ofUsers } from "../../rules/purging.js";
 import type { PurgeOperations, RejectionOperations, RejectionsLeft } from "../calls/operations.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import type { DamageListener } from "../database/damage.js";

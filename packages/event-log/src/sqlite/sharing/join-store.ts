@@ -4,7 +4,7 @@ import type { ConfigStore } from "../../ports/documents.js";
 import { StorageUnavailable, StoreError } from "../../ports/errors.js";
 import type { SharePort } from "../../ports/share-port.js";
 import type { Store, StoreHealth } from "../../ports/store.js";
-import { type ConfigWatchers, configWatchers } from "../../rules/config-watchers.js";
+import { type ConfigWatchers, configWatchers } from "../../rules/following.js";
 import type { Answer, OperationName, Operations } from "../calls/operations.js";
 import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
 import { sqliteConfigStore } from "../client/config-store.js";

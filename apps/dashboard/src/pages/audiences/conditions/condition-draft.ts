@@ -6,7 +6,7 @@ import {
   newComparison,
   scalarOf,
 } from "../../../forms/comparison/comparison-draft.js";
-import { type DurationDraft, durationDraft, durationMs } from "../../../forms/duration/duration-draft.js";
+import { type DurationDraft, durationDraft, durationMs } from "../../../forms/duration.js";
 
 /**
  * The condition tree of the builder. Each node has an id, so that React keeps its fields and the focus while other nodes

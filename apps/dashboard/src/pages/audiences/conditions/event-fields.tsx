@@ -1,6 +1,6 @@
 import { useId } from "react";
 import { ComparisonFields } from "../../../forms/comparison/comparison-fields.js";
-import { DurationFields } from "../../../forms/duration/duration-fields.js";
+import { DurationFields } from "../../../forms/duration.js";
 import { PropertySuggestions } from "../../../forms/event-suggestions.js";
 import { Button, IconButton } from "../../../ui/controls/button.js";
 import { SelectField, TextField } from "../../../ui/controls/field.js";

@@ -5,7 +5,7 @@ import { useApi } from "../../../api/api-context.js";
 import { remoteChange } from "../../../forms/use-draft.js";
 import { Button } from "../../../ui/controls/button.js";
 import { Menu, MenuItem } from "../../../ui/controls/menu.js";
-import { Failure } from "../../../ui/feedback/failure.js";
+import { Failure } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";
 import { RuleDialog } from "./rule-dialog.js";
 import { moved, withRule } from "./rule-draft.js";

@@ -2,12 +2,19 @@ import type { DestinationRatePointView, RateSpan } from "@sluice/control-api";
 import { useState } from "react";
 import { useDestinationRates, useDestinationStatus, useInfo } from "../../../api/queries.js";
 import { Stat } from "../../../ui/data/stat.js";
-import { Failure } from "../../../ui/feedback/failure.js";
+import { Failure } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";
-import { backlogNote, backlogText } from "../../../words/backlog.js";
 import { count, rateText, successText } from "../../../words/numbers.js";
-import { CountChart, type CountLine, LatencyChart, RateChart, SpanChoice } from "../../rates/rate-chart.js";
-import { firstSpan, SPANS } from "../../rates/spans.js";
+import { backlogNote, backlogText } from "../../../words/states.js";
+import {
+  CountChart,
+  type CountLine,
+  firstSpan,
+  LatencyChart,
+  RateChart,
+  SPANS,
+  SpanChoice,
+} from "../../rates.js";
 
 const DELIVERED: readonly CountLine<DestinationRatePointView>[] = [
   { label: "Delivered", color: "--good", read: ({ delivered }) => delivered, fill: true },

@@ -3,8 +3,7 @@ import { useDestinationStatus } from "../../../api/queries.js";
 import { Badge } from "../../../ui/data/badge.js";
 import { Count } from "../../../ui/data/count.js";
 import { Time } from "../../../ui/data/time.js";
-import { backlogNote, backlogText } from "../../../words/backlog.js";
-import { healthWords, needsAttention } from "../../../words/health.js";
+import { backlogNote, backlogText, healthWords, needsAttention } from "../../../words/states.js";
 import { visibleText } from "../../../words/visible-text.js";
 
 /** The health of a destination as one word in one colour. */

@@ -7,12 +7,11 @@ import { HEALTH_KEY } from "../../../api/queries.js";
 import { addresses } from "../../../routing/addresses.js";
 import { Button } from "../../../ui/controls/button.js";
 import { DueTime, Time } from "../../../ui/data/time.js";
-import { Failure } from "../../../ui/feedback/failure.js";
-import { useNotify } from "../../../ui/feedback/notice.js";
+import { Failure, useNotify } from "../../../ui/feedback.js";
 import { Icon, type IconName } from "../../../ui/icon.js";
-import { healthWords, needsAttention } from "../../../words/health.js";
 import { counted, duration } from "../../../words/numbers.js";
 import type { Tone } from "../../../words/states.js";
+import { healthWords, needsAttention } from "../../../words/states.js";
 import { visibleText } from "../../../words/visible-text.js";
 import { draftOf, settingsOf } from "../settings/settings-draft.js";
 

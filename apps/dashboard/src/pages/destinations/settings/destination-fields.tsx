@@ -1,17 +1,22 @@
-import { type CatalogEntryView, type DestinationView, NOTIFY_AFTER } from "@sluice/control-api";
-import { RETRY_WINDOW, retrySchedule } from "@sluice/protocol";
+import {
+  type CatalogEntryView,
+  type DestinationView,
+  NOTIFY_AFTER,
+  type SourceKindView,
+  type SourceView,
+} from "@sluice/control-api";
+import { INCIDENT_SOURCE_ID, RETRY_WINDOW, retrySchedule } from "@sluice/protocol";
 import { Link } from "wouter";
 import { useSources } from "../../../api/queries.js";
-import { type DurationDraft, durationDraft, durationMs } from "../../../forms/duration/duration-draft.js";
-import { DurationSetting } from "../../../forms/duration/duration-fields.js";
+import { type DurationDraft, DurationSetting, durationDraft, durationMs } from "../../../forms/duration.js";
 import { TransformationChoice } from "../../../forms/transformation-choice.js";
 import { addresses } from "../../../routing/addresses.js";
-import { TextField } from "../../../ui/controls/field.js";
-import { type FieldIssue, issueAt } from "../../../words/issues.js";
+import { Checkbox, TextField } from "../../../ui/controls/field.js";
+import { type FieldIssue, issueAt } from "../../../words/errors.js";
 import { duration } from "../../../words/numbers.js";
+import { SOURCE_KINDS } from "../../sources/source-kinds.js";
 import { draftOf, type SettingsDraft, settingsOf } from "./settings-draft.js";
 import { SettingsForm } from "./settings-form.js";
-import { SourceChoice } from "./source-choice.js";
 
 /** What the form edits of a destination. */
 export interface DestinationDraft {
@@ -144,4 +149,47 @@ function scheduleInWords(windowMs: number = RETRY_WINDOW.defaultMs): string {
   const { attemptsAtMs, longestGapMs } = retrySchedule(windowMs);
   const named = attemptsAtMs.slice(0, NAMED_ATTEMPTS).map((ms) => (ms === 0 ? "0 s" : duration(ms)));
   return `About ${attemptsAtMs.length} attempts: after ${named.join(", ")}, then at most ${duration(longestGapMs)} apart. Changes also apply to messages that are already being retried.`;
+}
+
+/** The sources that a destination gets messages from. */
+function SourceChoice({
+  sources,
+  kinds,
+  chosen,
+  onChange,
+}: {
+  sources: readonly SourceView[];
+  /** The kinds of source that this destination type supports. */
+  kinds: readonly SourceKindView[];
+  chosen: readonly string[];
+  onChange: (ids: readonly string[]) => void;
+}) {
+  const fitting = sources.filter((source) => kinds.includes(source.kind));
+  const choices = [
+    ...fitting.map(({ id, name, kind }) => ({ id, name, hint: SOURCE_KINDS[kind].label })),
+    { id: INCIDENT_SOURCE_ID, name: INCIDENT_SOURCE_ID, hint: "Built in: incidents of this collector" },
+  ];
+  return (
+    <fieldset className="stack-tight choices">
+      <legend className="field-label">Sources</legend>
+      {fitting.length === 0 && (
+        <p className="soft">
+          No source of a supported kind yet. <Link href={addresses.sources()}>Create one</Link>, then connect
+          it here.
+        </p>
+      )}
+      {choices.map(({ id, name, hint }) => (
+        <Checkbox
+          key={id}
+          label={
+            <>
+              {name} <span className="small faint">{hint}</span>
+            </>
+          }
+          checked={chosen.includes(id)}
+          onChange={(isChosen) => onChange(isChosen ? [...chosen, id] : chosen.filter((one) => one !== id))}
+        />
+      ))}
+    </fieldset>
+  );
 }

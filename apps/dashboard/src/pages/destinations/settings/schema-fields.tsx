@@ -1,5 +1,5 @@
 import { AreaField, Checkbox, SelectField, TextField } from "../../../ui/controls/field.js";
-import { type FieldIssue, issueAt } from "../../../words/issues.js";
+import { type FieldIssue, issueAt } from "../../../words/errors.js";
 import { Secret } from "./secret-field.js";
 
 /** One property of a settings schema, as a form field. */

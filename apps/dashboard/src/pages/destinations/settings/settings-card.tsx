@@ -5,9 +5,9 @@ import { useApi } from "../../../api/api-context.js";
 import { DraftConflict } from "../../../forms/edit-conflict.js";
 import { useDraft } from "../../../forms/use-draft.js";
 import { Button } from "../../../ui/controls/button.js";
-import { useNotify } from "../../../ui/feedback/notice.js";
+import { useNotify } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";
-import { isDestinationField, isShownAtFields, issuesOf } from "../../../words/issues.js";
+import { isDestinationField, isShownAtFields, issuesOf } from "../../../words/errors.js";
 import { catalogWords } from "../catalog-words.js";
 import { DestinationFields, destinationDraft, destinationInput } from "./destination-fields.js";
 

@@ -1,4 +1,4 @@
-import { type FieldIssue, issueAt } from "../../../words/issues.js";
+import { type FieldIssue, issueAt } from "../../../words/errors.js";
 import { SchemaFields, schemaProperties } from "./schema-fields.js";
 import { SecretField } from "./secret-field.js";
 import { OWN_FORM, type SettingsDraft } from "./settings-draft.js";

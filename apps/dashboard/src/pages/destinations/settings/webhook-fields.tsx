@@ -1,6 +1,6 @@
 import { Button, IconButton } from "../../../ui/controls/button.js";
 import { TextField } from "../../../ui/controls/field.js";
-import { type FieldIssue, issueAt } from "../../../words/issues.js";
+import { type FieldIssue, issueAt } from "../../../words/errors.js";
 import { visibleText } from "../../../words/visible-text.js";
 import { type HeaderDraft, newHeader, newWebhook, type WebhookDraft } from "./settings-draft.js";
 

@@ -1,7 +1,7 @@
 import type { TransformationResult } from "@sluice/control-api";
 import { Badge } from "../../../ui/data/badge.js";
 import { CodeBlock } from "../../../ui/data/code-block.js";
-import { Failure } from "../../../ui/feedback/failure.js";
+import { Failure } from "../../../ui/feedback.js";
 import { Icon } from "../../../ui/icon.js";
 import { Card } from "../../../ui/layout/page.js";
 import { escapeHidden, visibleText } from "../../../words/visible-text.js";

@@ -3,7 +3,7 @@ import { isPlainObject, type JsonObject } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../../api/api-context.js";
-import { usePreview } from "../../definitions/use-preview.js";
+import { usePreview } from "../../definitions/use-save-definition.js";
 import type { TransformationDraft } from "../use-save.js";
 
 /** Newest messages that the code is tried on. */

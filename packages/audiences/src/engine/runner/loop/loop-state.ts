@@ -1,4 +1,10 @@
 /**
+ * One reading of the log. Many messages, so that several changes of one user are written once; yet no more than the store reads in a few
+ * milliseconds, during which commits wait.
+ */
+export const READ_LIMITS = { messages: 4_000, bytes: 1_024 * 1_024 } as const;
+
+/**
  *   starting               Before the first task. The definitions are stale and the outbox is uncertain.
  *   taking_up_definitions  The engine is given the stored definitions. Entered when a document changed, at the start and after a failure.
  *   recovering             Messages that a crash or a failed append left in the outbox are published. Entered when the outbox is

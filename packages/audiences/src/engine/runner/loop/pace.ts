@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
+import { READ_LIMITS } from "./loop-state.js";
 import type { Progress } from "./progress.js";
-import { READ_LIMITS } from "./read-limits.js";
 
 /**
  * How evaluation shares the machine with ingestion. While messages come in faster than the machine has room for, the engine works a small

@@ -1,6 +1,6 @@
 import { BEFORE_FIRST, type EventLog, lastMessageIndex, offsetAt, type StoredBatch } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import type { EngineStatus } from "../../state/engine-status.js";
+import type { EngineStatus } from "../../state/engine-state.js";
 
 const NOTHING_COUNTED: EngineStatus = {
   cursor: BEFORE_FIRST,

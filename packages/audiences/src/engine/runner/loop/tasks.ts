@@ -5,14 +5,13 @@ import type { UnitResult } from "../../state/unit-runner.js";
 import type { Engine } from "../audiences.js";
 import type { DefinitionsInForce } from "../definitions-in-force.js";
 import type { FreshReaders } from "../fresh-readers.js";
-import type { AudienceMetrics } from "../metrics.js";
 import type { OutboxPublisher } from "../outbox.js";
 import type { SuppressedIdChanges } from "../suppressed-ids.js";
-import type { Logger } from "../telemetry.js";
+import type { AudienceMetrics, Logger } from "../telemetry.js";
 import type { Checkpoints } from "./checkpoints.js";
 import type { Outcome, Situation } from "./loop-state.js";
+import { READ_LIMITS } from "./loop-state.js";
 import type { Progress } from "./progress.js";
-import { READ_LIMITS } from "./read-limits.js";
 
 export interface TaskParts {
   readonly log: EventLog;

@@ -1,15 +1,143 @@
+import { readFileSync } from "node:fs";
 import { arch, availableParallelism, freemem, release, totalmem } from "node:os";
+import { resolve } from "node:path";
 import { isSea } from "node:sea";
+import type { Setting } from "@sluice/collector";
 import manifest from "../../../../package.json" with { type: "json" };
 import { type ConnectionOptions, connect } from "../../../connection/connection.js";
 import { isLoopbackUrl } from "../../../connection/loopback-url.js";
 import type { Io } from "../../../terminal/io.js";
 import type { Check } from "../check.js";
-import { Aliases } from "./aliases.js";
+import { Aliases, failureCode } from "./aliases.js";
 import { collectorFacts } from "./collector-facts.js";
-import { failureCode } from "./failure-code.js";
-import { maskedSettings } from "./masked-settings.js";
-import { type Probe, probe } from "./probe.js";
+
+/** Texts that say nothing about the user. Every other text is hidden. */
+const PLAIN_TEXTS = new Set([
+  "127.0.0.1",
+  "::1",
+  "localhost",
+  "0.0.0.0",
+  "::",
+  "auto",
+  "none",
+  "debug",
+  "info",
+  "warn",
+  "error",
+  "json",
+  "pretty",
+  "oregon",
+  "dublin",
+]);
+
+/** Variables of Node.js and OpenTelemetry that change how a collector behaves. */
+const VARIABLES = [
+  "NODE_EXTRA_CA_CERTS",
+  "NODE_OPTIONS",
+  "NODE_USE_ENV_PROXY",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "OTEL_EXPORTER_OTLP_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_PROTOCOL",
+  "OTEL_SDK_DISABLED",
+  "OTEL_TRACES_SAMPLER",
+  "UV_THREADPOOL_SIZE",
+];
+
+interface MaskedSettings {
+  /** Every setting that is not the default: where it is set, and its value if that is a number or a plain word. */
+  readonly settings: { readonly [name: string]: { readonly from: string; readonly value: unknown } };
+  /** `none`, `read`, or why the file of SLUICE_CONFIG cannot be used. */
+  readonly file: string;
+  readonly variables: readonly string[];
+}
+
+/** What `sluice collector` would read from this environment, without addresses, paths and secrets. */
+function maskedSettings(known: { readonly [name: string]: Setting<unknown> }, io: Io): MaskedSettings {
+  const file = readFile(io);
+  const settings = Object.entries(known).flatMap(([name, setting]) => {
+    const fromEnv = io.env[setting.env];
+    const isInEnv = fromEnv !== undefined && fromEnv !== "";
+    const given = isInEnv ? fromEnv : file.content[name];
+    if (given === undefined || given === null) return [];
+    return [[name, { from: isInEnv ? "environment" : "file", value: maskedSetting(setting, given) }]];
+  });
+  return {
+    settings: Object.fromEntries(settings),
+    file: file.state,
+    variables: VARIABLES.filter((name) => io.env[name] !== undefined && io.env[name] !== ""),
+  };
+}
+
+function maskedSetting(setting: Setting<unknown>, given: unknown): unknown {
+  const value = setting.parse(given);
+  if (value === undefined) return "(not valid, hidden)";
+  if (setting.isSecret !== true) {
+    if (typeof value === "number" || typeof value === "boolean") return value;
+    if (typeof value === "string" && PLAIN_TEXTS.has(value)) return value;
+    if (Array.isArray(value)) return `(${value.length} hidden)`;
+  }
+  return "(set, hidden)";
+}
+
+function readFile({ env, cwd }: Io): {
+  readonly state: string;
+  readonly content: { readonly [name: string]: unknown };
+} {
+  const path = env.SLUICE_CONFIG;
+  if (path === undefined || path === "") return { state: "none", content: {} };
+  try {
+    const content: unknown = JSON.parse(readFileSync(resolve(cwd, path), "utf8"));
+    if (typeof content === "object" && content !== null && !Array.isArray(content))
+      return { state: "read", content: content as { readonly [name: string]: unknown } };
+    return { state: "not a JSON object", content: {} };
+  } catch (error) {
+    return { state: error instanceof SyntaxError ? "not JSON" : "cannot be read", content: {} };
+  }
+}
+
+const TIMEOUT_MS = 5_000;
+const ROUNDS = 5;
+
+interface Probe {
+  /** The HTTP status, or a code of the error. */
+  readonly result: number | string;
+  /** Why it is not ready, such as `overloaded`. */
+  readonly reason?: string;
+  /** Each request's time until its response, in milliseconds. */
+  readonly tookMs: readonly number[];
+}
+
+/** Requests a path a few times, one after the other, until one fails. */
+async function probe(url: string, path: "/healthz" | "/readyz", io: Io): Promise<Probe> {
+  const tookMs: number[] = [];
+  let last: Omit<Probe, "tookMs"> = { result: "unknown" };
+  for (let round = 0; round < ROUNDS; round++) {
+    const startMs = io.monotonic();
+    last = await request(`${url}${path}`);
+    if (typeof last.result === "string") break;
+    tookMs.push(Math.round((io.monotonic() - startMs) * 10) / 10);
+  }
+  return { ...last, tookMs };
+}
+
+async function request(address: string): Promise<Omit<Probe, "tookMs">> {
+  try {
+    const response = await fetch(address, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      redirect: "manual",
+    });
+    const body: unknown = await response.json().catch(() => undefined);
+    const reason = (body as { readonly reason?: unknown } | undefined | null)?.reason;
+    return {
+      result: response.status,
+      ...(typeof reason === "string" && /^[a-z_]{1,40}$/.test(reason) ? { reason } : {}),
+    };
+  } catch (error) {
+    return { result: failureCode(error) };
+  }
+}
 
 /** What a report contains, for the user who is going to send it. */
 export const CONTENTS = [

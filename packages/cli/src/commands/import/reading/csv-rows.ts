@@ -1,6 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import type { Options } from "csv-parse";
-import { CommandFailure } from "../../../failures/exit-codes.js";
+import { CommandFailure } from "../../../failures.js";
 
 export interface CsvRow {
   /** The line on which the row starts, from 1. */

@@ -1,0 +1,136 @@
+import type { JsonObject } from "@sluice/protocol";
+import type { ThreadResult } from "./thread/answer.js";
+import type { TransformFailure, TransformItem, TransformResult } from "./transform.js";
+
+/** What a transformation cannot change: the log, traces and receivers know the message by it. */
+const FIXED = ["messageId", "type", "receivedAt"] as const;
+
+/** The id of the `n`-th message, from 1, of an array that a transformation returned. Repetitions get the same ids. */
+export const resultId = (messageId: string, n: number): string => `${messageId}.${n}`;
+
+/**
+ * Gives results their ids, and back what they left out of the fields that cannot be changed. A result that changed one of them fails.
+ * A single result keeps the id; of an array, also of one, each gets its own.
+ */
+export function identifyResults(
+  original: JsonObject,
+  messageId: string,
+  results: readonly JsonObject[],
+  isArray: boolean,
+): { readonly messages: readonly JsonObject[] } | { readonly failure: TransformFailure } {
+  const messages: JsonObject[] = [];
+  for (const [index, result] of results.entries()) {
+    const field = FIXED.find((one) => isChanged(original, result, one));
+    if (field !== undefined)
+      return { failure: { code: "bad_result", message: changed(field, isArray ? index : undefined) } };
+    const left = FIXED.filter((one) => Object.hasOwn(original, one) && !Object.hasOwn(result, one));
+    const message = { ...result, ...Object.fromEntries(left.map((one) => [one, original[one]])) };
+    if (isArray) message.messageId = resultId(messageId, index + 1);
+    messages.push(message);
+  }
+  return { messages };
+}
+
+/** Leaving a field out is no change. */
+function isChanged(original: JsonObject, result: JsonObject, field: string): boolean {
+  if (!Object.hasOwn(result, field)) return false;
+  return !Object.hasOwn(original, field) || result[field] !== original[field];
+}
+
+function changed(field: string, index: number | undefined): string {
+  const where = index === undefined ? "" : ` in element ${index} of the array`;
+  const hint = field === "messageId" ? "; messages of an array get ids of their own" : "";
+  return `The field ${field} cannot be changed${where}: leave it as it is, or out${hint}`;
+}
+
+/**
+ * A number that a way through a double may write differently: an exponent, many digits, zeros at the end or after the point, -0. Ids in
+ * texts look alike, but not behind these marks.
+ */
+const OTHER_DIGITS = /[[,:]\s*(?:-?\d(?:[\d.]*[eE]|[\d.]{15}|\d*\.\d*0\b|\.0{6})|-0\b)/;
+
+/** Whether `JSON.stringify` may write a number of the text with other digits. */
+export const mayHoldOtherDigits = (text: string): boolean => OTHER_DIGITS.test(text);
+
+/** TypeScript's library does not declare these of JSON yet. */
+const { parse, rawJSON } = JSON as unknown as {
+  parse(
+    text: string,
+    revive: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): RawNumber;
+};
+
+interface RawNumber {
+  readonly rawJSON: string;
+}
+
+type Container = { [key: string]: unknown };
+
+/**
+ * Parses a result. Numbers of the original that a double cannot hold keep their digits wherever the result has, in the same place, what a
+ * double made of them: they become raw JSON, which `JSON.stringify` writes as it came in.
+ */
+export function parseKeepingDigits(text: string, original: string): unknown {
+  const result: unknown = JSON.parse(text);
+  if (!mayHoldOtherDigits(original)) return result;
+  const { marked, raw } = parseMarking(original);
+  if (raw.size === 0) return result;
+  const pairs: [from: unknown, to: unknown][] = [[marked, result]];
+  for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
+    const [from, to] = pair;
+    if (!isContainer(from) || !isContainer(to) || Array.isArray(from) !== Array.isArray(to)) continue;
+    for (const key of Object.keys(from).filter((one) => Object.hasOwn(to, one))) {
+      const source = from[key];
+      if (!raw.has(source)) pairs.push([source, to[key]]);
+      else if (isSame(source as RawNumber, to[key])) setOwn(to, key, source);
+    }
+  }
+  return result;
+}
+
+/** The original, in which numbers that a double cannot hold are raw JSON. */
+function parseMarking(original: string): { marked: unknown; raw: ReadonlySet<unknown> } {
+  const raw = new Set<unknown>();
+  try {
+    const marked = parse(original, (_key, value, { source }) => {
+      if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+      const kept = rawJSON(source);
+      raw.add(kept);
+      return kept;
+    });
+    return { marked, raw };
+  } catch (error) {
+    // Nested more deeply than the parser goes when it calls back.
+    if (error instanceof RangeError) return { marked: undefined, raw };
+    throw error;
+  }
+}
+
+/** Whether a double made this of the number: JSON has null for what is beyond its range. */
+function isSame({ rawJSON: digits }: RawNumber, value: unknown): boolean {
+  const number = Number(digits);
+  return Number.isFinite(number) ? value === number : value === null;
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === "object" && value !== null;
+}
+
+/** Assigning to `__proto__` would set the prototype instead of a field. */
+function setOwn(container: Container, key: string, value: unknown): void {
+  Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** The result of one message, of what its thread answered. */
+export function readResult(result: ThreadResult, { json, messageId }: TransformItem): TransformResult {
+  if (result === "same") return { kind: "same", logs: [] };
+  if (result.kind !== "texts") return result;
+  const { logs, isArray } = result;
+  const original = JSON.parse(json) as JsonObject;
+  const results = result.texts.map((text) => parseKeepingDigits(text, json) as JsonObject);
+  const identified = identifyResults(original, messageId, results, isArray);
+  return "failure" in identified
+    ? { kind: "failed", ...identified.failure, logs }
+    : { kind: "messages", messages: identified.messages, isArray, logs };
+}
