@@ -129,6 +129,7 @@ function watchReading(
 ): Watch {
   const { clock, link, manager } = access;
   let isEnded = false;
+  let isWaiting = true;
   let cancel = (): void => {};
   const stopListening = link.onHealth(() => reading.stop());
 
@@ -152,7 +153,8 @@ function watchReading(
   }
   function arm(): void {
     cancel();
-    if (isEnded) return;
+    // What is sent ahead while the caller works on a message is not lost.
+    if (isEnded || !isWaiting) return;
     cancel = clock.after(IDLE_MS, () => void look());
   }
   async function watchNotices(): Promise<void> {
@@ -163,8 +165,14 @@ function watchReading(
   watchNotices().catch(() => reading.stop());
   arm();
   return {
-    waiting: arm,
-    busy: () => cancel(),
+    waiting() {
+      isWaiting = true;
+      arm();
+    },
+    busy() {
+      isWaiting = false;
+      cancel();
+    },
     end() {
       isEnded = true;
       cancel();
