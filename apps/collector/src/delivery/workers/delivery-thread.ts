@@ -26,6 +26,10 @@ interface Thread {
   readonly worker: DeliveryWorker;
   readonly client: PortClient<DeliveryThreadApi>;
   readonly startedAtMs: number;
+  /** The destinations that it opens while it starts. */
+  readonly begunWith: readonly string[];
+  /** Resolves when it delivers to what is assigned, or has ended. */
+  readonly started: Promise<void>;
   /** Afterwards none of its calls reaches the store. */
   readonly stopSharing: () => void;
   /** Why it ended, if that is known. */
@@ -70,34 +74,39 @@ export class DeliveryThread implements RunningDelivery {
     const { clock, share, startThread, beginning, onNotice } = this.#parts;
     const worker = startThread();
     const { port1, port2 } = new MessageChannel();
+    const assigned = this.#assigned;
+    const client = portClient<DeliveryThreadApi, { message: string }, DeliveryNotice>(worker, {
+      onNotice: (notice) => {
+        if (this.#thread === thread || this.#state.kind === "closed") onNotice(notice);
+      },
+    });
+    const stopSharing = share(port1 as never);
     const thread: Thread = {
       worker,
-      client: portClient<DeliveryThreadApi, { message: string }, DeliveryNotice>(worker, {
-        onNotice: (notice) => {
-          if (this.#thread === thread || this.#state.kind === "closed") onNotice(notice);
-        },
-      }),
+      client,
       startedAtMs: clock.monotonic(),
-      stopSharing: share(port1 as never),
+      begunWith: assigned,
+      started: client.call("start", [{ port: port2, assigned, ...beginning() }], [port2]).then(
+        () => this.#started(thread),
+        (error: Error) => {
+          thread.reason = error.message;
+          void worker.terminate();
+        },
+      ),
+      stopSharing,
       reason: "it ended by itself",
     };
     worker.on("error", (error: Error) => {
       thread.reason = error.message;
     });
     worker.on("exit", () => this.#ended(thread));
-    const assigned = this.#assigned;
-    thread.client.call("start", [{ port: port2, assigned, ...beginning() }], [port2]).then(
-      () => {
-        if (this.#thread !== thread) return;
-        this.#state = { kind: "running", thread };
-        if (this.#assigned !== assigned) void this.#assign(thread);
-      },
-      (error: Error) => {
-        thread.reason = error.message;
-        void worker.terminate();
-      },
-    );
     return thread;
+  }
+
+  async #started(thread: Thread): Promise<void> {
+    if (this.#thread !== thread) return;
+    this.#state = { kind: "running", thread };
+    if (this.#assigned !== thread.begunWith) await this.#assign(thread);
   }
 
   get #thread(): Thread | undefined {
@@ -131,13 +140,23 @@ export class DeliveryThread implements RunningDelivery {
 
   async assign(destinationIds: readonly string[]): Promise<void> {
     this.#assigned = destinationIds;
-    if (this.#state.kind === "running") await this.#assign(this.#state.thread);
+    const state = this.#state;
+    if (state.kind === "running") await this.#assign(state.thread);
+    else if (state.kind === "starting" && state.thread.begunWith.some((id) => !destinationIds.includes(id)))
+      await this.#handedOver(state.thread, state.thread.started);
   }
 
-  async #assign({ client, worker }: Thread): Promise<void> {
+  async #assign(thread: Thread): Promise<void> {
+    await this.#handedOver(
+      thread,
+      thread.client.call("assign", [this.#assigned]).catch(() => {}),
+    );
+  }
+
+  /** A thread that ends meanwhile has handed over everything. */
+  async #handedOver({ worker }: Thread, call: Promise<void>): Promise<void> {
     const cancel = this.#parts.clock.after(HANDED_OVER_MS, () => void worker.terminate());
-    // A thread that ends meanwhile has handed over everything.
-    await client.call("assign", [this.#assigned]).catch(() => {});
+    await call;
     cancel();
   }
 

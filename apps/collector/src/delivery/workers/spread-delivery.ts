@@ -41,6 +41,8 @@ class Spread implements WholeDelivery {
   readonly #parts: SpreadParts;
   /** The thread of each destination, from 0, or `HERE`. */
   readonly #placement = new Map<string, number>();
+  /** The destination that its old thread is handing over. Nobody is given it before. */
+  #moving: string | undefined;
   /** Messages that ended since the last weighing, by destination. */
   #ended = new Map<string, number>();
   /** What each destination took at the last weighing, in messages a second. */
@@ -121,7 +123,7 @@ class Spread implements WholeDelivery {
   }
 
   #assignedTo(place: number): readonly string[] {
-    return [...this.#placement].filter(([, at]) => at === place).map(([id]) => id);
+    return [...this.#placement].filter(([id, at]) => at === place && id !== this.#moving).map(([id]) => id);
   }
 
   /** A destination was added or deleted. */
@@ -157,7 +159,9 @@ class Spread implements WholeDelivery {
     if (move === undefined || this.#isClosed) return;
     const from = this.#placement.get(move.id) ?? HERE;
     this.#placement.set(move.id, move.to);
+    this.#moving = move.id;
     await this.#assign(from);
+    this.#moving = undefined;
     await this.#assign(move.to);
   }
 
