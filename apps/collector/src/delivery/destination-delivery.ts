@@ -115,6 +115,11 @@ export class DestinationDelivery {
     if (connections.some(({ sourceId }) => this.#chain(sourceId).includes(id))) this.wake();
   }
 
+  /** A source has another transformation, or none any more: what the one before made fail may pass. */
+  sourceTransformedAnew(id: string): void {
+    if (this.#document.connections.some(({ sourceId }) => sourceId === id)) this.wake();
+  }
+
   #chain(sourceId: string): readonly string[] {
     return chainOf(this.#stage.sources.get(sourceId), this.#document);
   }

@@ -47,7 +47,14 @@ export interface RunParts extends Omit<DeliveryStage, "reader" | "loader" | "sou
  */
 export async function runDelivery(parts: RunParts): Promise<RunningDelivery> {
   const { store, clock } = parts;
-  const sources = await mirrorDocuments<SourceDocument>(store.config, DOCUMENT_KINDS.source);
+  let deliveries: ReadonlyMap<string, DestinationDelivery> = new Map();
+  const transformedBy = new Map<string, string | undefined>();
+  const sources = await mirrorDocuments<SourceDocument>(store.config, DOCUMENT_KINDS.source, (id, source) => {
+    const before = transformedBy.get(id);
+    const now = source?.value.transformationId;
+    transformedBy.set(id, now);
+    if (now !== before) for (const delivery of deliveries.values()) delivery.sourceTransformedAnew(id);
+  });
   const stage: DeliveryStage = {
     ...parts,
     reader: sharedReader(store.log),
@@ -55,14 +62,14 @@ export async function runDelivery(parts: RunParts): Promise<RunningDelivery> {
     sources,
   };
   const destinations = await followDestinations(stage, parts);
-  const { deliveries } = destinations;
+  deliveries = destinations.deliveries;
   const stopListening = store.log.onAppend(() => {
     for (const delivery of deliveries.values()) delivery.notify();
   });
   const stopFollowing = parts.transformations.onChange((id) => {
     for (const delivery of deliveries.values()) delivery.transformationChanged(id);
   });
-  const readings = readingsOf(store.log, deliveries, clock);
+  const readings = readingsOf(store.log, destinations.deliveries, clock);
   return {
     assign: destinations.assign,
     wake: (destinationId) => deliveries.get(destinationId)?.wake(),

@@ -139,7 +139,8 @@ async function passed({ code, run }: Loaded, messages: readonly OutgoingMessage[
   return { kind: "messages", messages: after.flat() };
 }
 
-function afterResult(
+/** What a message becomes by its result: nothing if it was dropped, or has failed. */
+export function afterResult(
   message: OutgoingMessage,
   result: TransformResult | undefined,
 ): readonly OutgoingMessage[] {

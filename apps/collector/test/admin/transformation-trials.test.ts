@@ -198,6 +198,25 @@ describe("a dry run", () => {
     expect(await stored(api)).toEqual(before);
   });
 
+  it("gives code of a destination what the source's transformation leaves, and that of the source what was stored", async () => {
+    const { api, source } = await withMessages(["Same", "Old", "Bot", "Bad"]);
+    await using _ = api;
+    const { body: saved } = await api.ask("POST", "/api/v1/transformations", { name: "First", code: CODE });
+    const { id: transformationId } = saved;
+    await api.ask("PATCH", `/api/v1/sources/${source.id}`, { transformationId });
+    const { body: destination } = await api.ask("POST", "/api/v1/destinations", {
+      type: "scripted",
+      sourceIds: [source.id],
+    });
+    const code = "export default (m) => (m.event === 'New' ? { ...m, event: 'Newer' } : m)";
+    const own = { code, destinationId: destination.id };
+    const { body } = await api.ask("POST", DRY_RUN, own);
+    expect(body).toMatchObject({ messages: 2, same: 1, changed: 1, dropped: 0, failed: 0 });
+    expect(body.examples).toMatchObject([{ before: { event: "New" }, after: [{ event: "Newer" }] }]);
+    const first = await api.ask("POST", DRY_RUN, { id: transformationId, destinationId: destination.id });
+    expect(first.body).toMatchObject({ messages: 4, same: 1, changed: 1, dropped: 1, failed: 1 });
+  });
+
   it("takes only what a destination gets, after its filters", async () => {
     const { api, source } = await withMessages(["Old", "Secret", "Old", "Same"]);
     await using _ = api;

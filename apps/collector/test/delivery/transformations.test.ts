@@ -5,7 +5,11 @@ import { manualClock } from "@sluice/resilience/testing";
 import type { Sandboxes, TransformItem, TransformResult } from "@sluice/transformations";
 import { describe, expect, it } from "vitest";
 import { transforming } from "../../src/delivery/sending/transforming.js";
-import type { TransformationDocument, TransformationVersionDocument } from "../../src/documents/documents.js";
+import type {
+  SourceDocument,
+  TransformationDocument,
+  TransformationVersionDocument,
+} from "../../src/documents/documents.js";
 import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
 import { closeReceivers, type Received, startReceiver } from "./receiver.js";
 
@@ -105,6 +109,20 @@ describe("a destination with a transformation", () => {
     const sent = await fixture.delivery.test(id);
     expect(sent?.requestBody).toBe(receiver.received[0]?.body);
     expect(sent?.requestBody).toContain("Shop Test Event");
+  });
+
+  it("is tested with what its source's transformation made of the message before", async () => {
+    const receiver = await startReceiver();
+    const shout: Run = (message) => ({ ...message, event: `${message.event}!` });
+    const fixture = await openDelivery({
+      ...sandboxes({ rename, shout }),
+      source: { transformationId: "tr_2" },
+    });
+    await save(fixture, "rename");
+    await save(fixture, "shout", {}, "tr_2");
+    const id = await fixture.create({ settings: { webhookUrl: receiver.url }, transformationId: "tr_1" });
+    await fixture.delivery.test(id);
+    expect(bodies(receiver.received)).toMatchObject([{ event: "Shop Test Event!" }]);
   });
 
   it("is told that a message is a test", async () => {
@@ -300,6 +318,36 @@ describe("a function that fails", () => {
     expect(bodies(receiver.received).at(-1)).toMatchObject({ messageId: "waits", event: "Shop Ordered" });
     expect(await fixture.delivery.status(id)).toMatchObject({ state: "delivering" });
   });
+});
+
+it("tries again at once when the transformation that fails is taken from its source", async () => {
+  const receiver = await startReceiver();
+  const clock = manualClock();
+  const always: Run = () => {
+    throw new Error("always");
+  };
+  const fixture = await openDelivery({
+    ...sandboxes({ always }),
+    clock,
+    source: { transformationId: "tr_1" },
+  });
+  await save(fixture, "always");
+  const id = await fixture.create({ settings: { webhookUrl: receiver.url } });
+  for (let at = 0; at < 20; at++) {
+    await fixture.append([{ messageId: `m${at}` }]);
+    const { state } = (await fixture.delivery.status(id)) ?? {};
+    if (state === "backing_off") break;
+    await fixture.until(`m${at}`, "failed");
+  }
+  await fixture.append([{ messageId: "waits" }]);
+  expect(await fixture.delivery.status(id)).toMatchObject({ state: "backing_off" });
+
+  const source = await fixture.store.config.get<SourceDocument>(DOCUMENT_KINDS.source, "src_1");
+  if (source === undefined) throw new Error("the source is not stored");
+  const { transformationId: _, ...without } = source.value;
+  await fixture.store.config.put<SourceDocument>(DOCUMENT_KINDS.source, "src_1", without, source.version);
+  await fixture.until("waits", "delivered");
+  expect(await fixture.delivery.status(id)).toMatchObject({ state: "delivering" });
 });
 
 it("keeps messages waiting while a transformation is missing: they are not sent unchanged", async () => {

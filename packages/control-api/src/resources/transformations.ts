@@ -125,7 +125,10 @@ export const TransformationDryRun = closed({
   language: Type.Optional(TransformationLanguage),
   sourceId: Type.Optional(Type.String({ description: "Default: any source" })),
   destinationId: Type.Optional(
-    Type.String({ description: "Only messages that this destination gets, after its filters" }),
+    Type.String({
+      description:
+        "Only messages that this destination gets, after its filters, and after the transformation of their source",
+    }),
   ),
   messages: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, description: "Default: 1000" })),
 });

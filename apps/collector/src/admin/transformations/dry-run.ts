@@ -7,6 +7,8 @@ import type { Sandboxes, TransformCode } from "@sluice/transformations";
 import { isOutbound, match, type Routing } from "../../delivery/routing/match.js";
 import type { OutgoingMessage } from "../../destinations/destination.js";
 import type { Suppressions } from "../../documents/suppressions.js";
+import { transformInput } from "../../transformations/transform-input.js";
+import { afterResult } from "../../transformations/transformations.js";
 import { type Tried, tryMessages } from "../../transformations/try-messages.js";
 
 /** Messages that are in memory at a time. */
@@ -66,6 +68,28 @@ export function asSent(stored: StoredMessage, routing?: Routing): OutgoingMessag
   const { messageId, sourceId, offset, receivedAtMs } = stored;
   const { message, timeMs } = matched;
   return { messageId, sourceId, message, timestamp: formatTime(timeMs), offset, receivedAtMs };
+}
+
+/**
+ * Messages as they come to a destination's transformation: what those of their sources make of them. A message that one drops or fails
+ * for does not come.
+ */
+export async function* throughSources(
+  sandboxes: Pick<Sandboxes, "run">,
+  pages: AsyncIterable<readonly OutgoingMessage[]>,
+  codeOf: (sourceId: string) => Promise<TransformCode | undefined>,
+): AsyncGenerator<readonly OutgoingMessage[]> {
+  for await (const page of pages) {
+    const after = new Map<OutgoingMessage, readonly OutgoingMessage[]>();
+    for (const [sourceId, messages] of Map.groupBy(page, (message) => message.sourceId)) {
+      const code = await codeOf(sourceId);
+      if (code === undefined) continue;
+      const results = await sandboxes.run(code, messages.map(transformInput));
+      for (const [index, message] of messages.entries())
+        after.set(message, afterResult(message, results[index]));
+    }
+    yield page.flatMap((message) => after.get(message) ?? [message]);
+  }
 }
 
 /** Counts what code does with messages. Ends early when the signal aborts. */

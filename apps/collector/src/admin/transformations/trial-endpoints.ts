@@ -17,7 +17,7 @@ import { type Endpoint, type EndpointRequest, endpoint } from "../endpoint/endpo
 import { untilRevoked } from "../endpoint/until-revoked.js";
 import { findVersion, transformations } from "./change-transformation.js";
 import { type CodeError, codeError } from "./code-error.js";
-import { asSent, dryRun, newestMessages } from "./dry-run.js";
+import { asSent, dryRun, newestMessages, throughSources } from "./dry-run.js";
 
 export interface TrialEndpointsOptions {
   readonly secrets: SecretBox;
@@ -68,11 +68,15 @@ export function trialEndpoints({ secrets, trials, suppressions }: TrialEndpoints
       const { store, clock } = context;
       const { sourceId, destinationId, messages = DEFAULT_MESSAGES } = request.body;
       const code = await codeToTry(request.body, store, secrets);
-      const routing = await routingFor(destinationId, context, isSuppressed);
-      const pages = newestMessages({ log: store.log, isSuppressed, sourceId, routing }, messages);
-      const answer = await tried(request, context, code, (sandboxes, signal) =>
-        dryRun(sandboxes, code, pages, { signal, clock }),
-      );
+      const { routing, codeBefore } = await onTheWayTo(destinationId, request.body.id, context, {
+        isSuppressed,
+        secrets,
+      });
+      const stored = newestMessages({ log: store.log, isSuppressed, sourceId, routing }, messages);
+      const answer = await tried(request, context, code, (sandboxes, signal) => {
+        const pages = codeBefore === undefined ? stored : throughSources(sandboxes, stored, codeBefore);
+        return dryRun(sandboxes, code, pages, { signal, clock });
+      });
       return { status: 200, body: { ...NOTHING, ...answer }, isUnchanged: true };
     }),
   ];
@@ -178,14 +182,21 @@ function pasted(fields: { readonly [name: string]: unknown }, index: number, now
   };
 }
 
-/** What decides which messages a destination gets. */
-async function routingFor(
-  id: TransformationDryRun["destinationId"],
+/** What comes before a destination's transformation. */
+interface Before {
+  readonly routing?: Routing;
+  /** The code that messages of a source pass before the code that is tried; undefined if that is the source's own. */
+  readonly codeBefore?: (sourceId: string) => Promise<TransformCode | undefined>;
+}
+
+async function onTheWayTo(
+  destinationId: TransformationDryRun["destinationId"],
+  triedId: TransformationDryRun["id"],
   { store, catalog }: Pick<AdminContext, "store" | "catalog">,
-  isSuppressed: Suppressions["covers"],
-): Promise<Routing | undefined> {
-  if (id === undefined) return undefined;
-  const { value } = await destinations.find(store.config, id);
+  { isSuppressed, secrets }: { readonly isSuppressed: Suppressions["covers"]; readonly secrets: SecretBox },
+): Promise<Before> {
+  if (destinationId === undefined) return {};
+  const { value } = await destinations.find(store.config, destinationId);
   const type = catalog.get(value.type);
   if (type === undefined)
     throw new CollectorError(
@@ -194,5 +205,15 @@ async function routingFor(
     );
   const all = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
   const sources = new Map(all.map((source) => [source.id, source.value]));
-  return routingOf(id, value, type, sources, isSuppressed);
+  const opened = new Map<string, Promise<TransformCode>>();
+  return {
+    routing: routingOf(destinationId, value, type, sources, isSuppressed),
+    async codeBefore(sourceId) {
+      const id = sources.get(sourceId)?.transformationId;
+      if (id === undefined || id === triedId) return undefined;
+      const code = opened.get(id) ?? codeToTry({ id }, store, secrets);
+      opened.set(id, code);
+      return code;
+    },
+  };
 }

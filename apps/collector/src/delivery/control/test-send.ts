@@ -5,7 +5,7 @@ import { formatTime, webhookPayload } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Catalog } from "../../destinations/catalog.js";
 import type { Destination, OutgoingMessage, RoundAttempt } from "../../destinations/destination.js";
-import type { DestinationDocument } from "../../documents/documents.js";
+import type { DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import { chainOf, type Transformations } from "../../transformations/transformations.js";
 import { transforming } from "../sending/transforming.js";
@@ -30,7 +30,8 @@ export interface TestParts {
 }
 
 /**
- * Sends one track message, `Test Event`, as any message is sent: same settings, transformation, signature, address rules and deadline.
+ * Sends one track message, `Test Event`, as any message of its first source is sent: same settings, transformations, signature, address
+ * rules and deadline.
  * It is not logged and is tried once. Works for disabled destinations too. Resolves with undefined if there is no such destination.
  */
 export async function testSend(
@@ -45,7 +46,11 @@ export async function testSend(
     const detail = cause instanceof Error ? cause.message : String(cause);
     throw new CollectorError("invalid_request", `the destination cannot be opened: ${detail}`, { cause });
   });
-  const chain = (): readonly string[] => chainOf(undefined, document.value);
+  const { connections } = document.value;
+  const source =
+    connections[0] &&
+    (await store.config.get<SourceDocument>(DOCUMENT_KINDS.source, connections[0].sourceId));
+  const chain = (): readonly string[] => chainOf(source?.value, document.value);
   let last: OutgoingMessage | undefined;
   const watched: Destination = {
     flow: opened.flow,
