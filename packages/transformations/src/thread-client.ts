@@ -76,10 +76,12 @@ export class ThreadClient {
       try {
         return await make(thread.client);
       } catch (error) {
-        if (this.#state.kind === "busy") this.#state = { kind: "none" };
+        this.#drop(thread);
         throw new ThreadEnded(ended.failure ?? this.#failureOf(error));
       } finally {
         ended.cancel();
+        // The answer may have come with the deadline: the thread is ending.
+        if (ended.failure !== undefined) this.#drop(thread);
         this.#rest();
       }
     });
@@ -142,6 +144,12 @@ export class ThreadClient {
     arm(OPENING_MS, { code: "crashed", message: "The sandbox could not be opened in time" });
     thread.onRun = () => arm(DEADLINES_ON_CLOCK * deadlineMs, LATE);
     return ended;
+  }
+
+  /** Ends the thread of the call. The next call starts another one. */
+  #drop({ worker }: Running): void {
+    if (this.#state.kind === "busy") this.#state = { kind: "none" };
+    void worker.terminate();
   }
 
   #rest(): void {
