@@ -32,6 +32,10 @@ export default defineConfig({
   test: {
     // Two cores: more workers only slow the child processes down that crash and end-to-end tests start.
     maxWorkers: 2,
+    // They end what hangs, and assert no speed: on a machine with a load of ten, everything takes ten times as long.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       ...[...folders, "docs", "."]
         .filter((folder) => folder.includes("/") || existsSync(`${folder}/test`))
@@ -42,10 +46,6 @@ export default defineConfig({
             root: folder,
             isolate: FEW_LONG_FILES.includes(folder),
             include: ["test/**/*.test.ts"],
-            testTimeout: 30_000,
-            hookTimeout: 30_000,
-            // The default of one second is too short for a browser on a busy machine.
-            expect: { poll: { timeout: 15_000 } },
           },
         })),
       {
@@ -55,8 +55,6 @@ export default defineConfig({
           root: "apps/collector",
           include: endToEndTests("SLUICE_TEST_STORE", ["test/deletions/shared-headers.test.ts"]),
           env: { SLUICE_TEST_STORE: process.env.SLUICE_TEST_STORE ?? "replicated" },
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
         },
       },
       {
@@ -69,8 +67,6 @@ export default defineConfig({
             "test/deletions/shared-headers.test.ts",
           ]),
           env: { SLUICE_TEST_WORKERS: process.env.SLUICE_TEST_WORKERS ?? "3" },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
     ],

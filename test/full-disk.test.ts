@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import {
   type CollectorProcess,
   startCollectorProcess,
@@ -14,7 +14,7 @@ const children = new Set<ChildProcess>();
 const mounted: string[] = [];
 afterEach(async () => {
   for (const child of children) child.kill("SIGKILL");
-  await vi.waitUntil(() => children.size === 0);
+  await expect.poll(() => children.size).toBe(0);
   for (const folder of mounted.splice(0)) execFileSync("umount", [folder]);
 });
 
@@ -76,16 +76,13 @@ it("answers 503 when the disk is full, and takes what the SDK kept when it is no
       messageId: `k-${no}`,
       properties: { text: "y".repeat(900) },
     });
-  await vi.waitUntil(async () => (await fetch(`${collector.url}/readyz`)).status === 503, {
-    timeout: 20_000,
-  });
+  const readiness = async (): Promise<number> => (await fetch(`${collector.url}/readyz`)).status;
+  await expect.poll(readiness).toBe(503);
   rmSync(ballast);
   await analytics.close();
   expect(errors).toEqual([]);
   const { items } = await collector.api<{ items: object[] }>("GET", "/messages?q=user:ada&limit=500");
   expect(items).toHaveLength(100);
   // It waits until no write has failed for a while.
-  await vi.waitUntil(async () => (await fetch(`${collector.url}/readyz`)).status === 200, {
-    ...{ timeout: 60_000, interval: 500 },
-  });
+  await expect.poll(readiness, { interval: 500 }).toBe(200);
 });

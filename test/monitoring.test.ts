@@ -110,7 +110,7 @@ describe("a running collector", () => {
     await traffic();
     metrics = await (await fetch(`${env.SLUICE_URL}/metrics`)).text();
     metrics += await metricsOfCluster();
-  }, 60_000);
+  });
   afterAll(async () => {
     receiver.close();
     for (const collector of collectors) await collector.close();

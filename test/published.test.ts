@@ -188,7 +188,7 @@ describe("the tarballs", () => {
   let tarballs: Tarball[] = [];
   beforeAll(() => {
     tarballs = pack(PUBLISHED, { root: ROOT, to: folder });
-  }, 120_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const tarballOf = (place: string) => tarballs[PUBLISHED.indexOf(place)] as Tarball;
   const read = (path: string) => readFileSync(`${ROOT}${path}`, "utf8");

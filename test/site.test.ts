@@ -141,7 +141,7 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)("the website of do
           "--disable-sync",
         ),
       });
-    }, 60_000);
+    });
     afterAll(async () => {
       await browser?.close();
       server?.closeAllConnections();
@@ -166,7 +166,7 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)("the website of do
       await page.waitForSelector(".vp-doc h1");
       expect(problems).toEqual([]);
       await page.close();
-    }, 60_000);
+    });
 
     test.each([
       { width: 1_280, colorScheme: "light" },
@@ -195,7 +195,7 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)("the website of do
       await page.keyboard.press("Enter");
       await expect.poll(() => section.getAttribute("aria-expanded")).not.toBe(before);
       await page.close();
-    }, 60_000);
+    });
 
     test("fits a narrow screen", async () => {
       const page = await browser.newPage({ viewport: { width: 360, height: 740 } });
@@ -212,6 +212,6 @@ describe.skipIf(!isInstalled && process.env.CI === undefined)("the website of do
         expect(scrollWidth, one).toBe(360);
       }
       await page.close();
-    }, 60_000);
+    });
   });
 });

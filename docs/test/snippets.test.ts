@@ -107,7 +107,7 @@ test("README: the packages install elsewhere, as ES module and CommonJS", async 
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 90_000);
+});
 
 test("README: the receiver gets what the senders send, with the snippets as written", async () => {
   const snippets = snippetsOf(`${ROOT}/README.md`).filter(isRun);

@@ -12,7 +12,6 @@ import { describeWithClients, MODULES } from "./installed.ts";
 import { isBrowserMissing, launchChromium, type Site, startSite } from "./page.ts";
 
 /** Timeout for a machine that is busy with other tests. */
-const WAIT = { timeout: 20_000 };
 
 const ANALYTICS_NEXT = dirname(
   createRequire(join(import.meta.dirname, "../../apps/collector/package.json")).resolve(
@@ -129,7 +128,7 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
         analytics.identify("u1");
         analytics.track("Order Completed", { total: 129.95 });
       </script>`);
-      await expect.poll(kinds, WAIT).toEqual(["identify", "page", "track"]);
+      await expect.poll(kinds).toEqual(["identify", "page", "track"]);
       expect(await track()).toMatchObject({
         event: "Order Completed",
         userId: "u1",
@@ -148,8 +147,8 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
       page.on("response", (response) => asked.push(new URL(response.url()).pathname));
       await open(`<meta http-equiv="Content-Security-Policy" content="connect-src ${collector.url}">
         <script>${withChangesOfGuide(snippet)} analytics.track("Order Completed");</script>`);
-      await expect.poll(() => consoleErrors.join(), WAIT).toContain("invalid_write_key");
-      await expect.poll(() => consoleErrors.join(), WAIT).toMatch(/api\.segment\.io.* violates/);
+      await expect.poll(() => consoleErrors.join()).toContain("invalid_write_key");
+      await expect.poll(() => consoleErrors.join()).toMatch(/api\.segment\.io.* violates/);
       expect(asked).toEqual(["/", "/standalone.js", "/v1/projects/wk_nobody/settings"]);
       expect(await stored()).toEqual([]);
     });
@@ -166,7 +165,7 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
       ["rudder-2.js", "single messages", {}],
     ])("%s starts and sends %s", async (script, _name, options) => {
       await open(rudderPage(script, options));
-      await expect.poll(kinds, WAIT).toEqual(FIVE);
+      await expect.poll(kinds).toEqual(FIVE);
       expect(await track()).toMatchObject({
         event: "Order Completed",
         userId: "u1",
@@ -191,10 +190,10 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
         await page.waitForFunction(
           () => (globalThis as unknown as { rudderanalytics: { ready: unknown } }).rudderanalytics.ready,
         );
-        await expect.poll(requests, WAIT).toContain("/sourceConfig 200 1");
+        await expect.poll(requests).toContain("/sourceConfig 200 1");
         await page.waitForTimeout(0);
         await page.goto("about:blank");
-        await expect.poll(kinds, WAIT).toEqual(FIVE);
+        await expect.poll(kinds).toEqual(FIVE);
         expect((await requests()).filter((request) => request.startsWith("/beacon"))).toEqual([
           "/beacon/v1/batch 200 1",
         ]);
@@ -204,8 +203,8 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
 
     test("does not start with an unknown key, and says so", async () => {
       await open(rudderPage("rudder.js", {}).replace(WRITE_KEY, "wk_nobody"));
-      await expect.poll(requests, WAIT).toContain("/sourceConfig 401 1");
-      await expect.poll(() => consoleErrors.join(), WAIT).toContain("401");
+      await expect.poll(requests).toContain("/sourceConfig 401 1");
+      await expect.poll(() => consoleErrors.join()).toContain("401");
       expect(await stored()).toEqual([]);
     });
   });
@@ -228,7 +227,7 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
         },
         [collector.url, WRITE_KEY] as const,
       );
-      await expect.poll(kinds, WAIT).toEqual(["identify", "track"]);
+      await expect.poll(kinds).toEqual(["identify", "track"]);
       expect(await track()).toMatchObject({ event: "Order Completed", properties: { total: 129.95 } });
     });
   });
@@ -246,7 +245,7 @@ describe.skipIf(isBrowserMissing)("in Chromium", () => {
           await analytics.page("Docs", "Home");
         });
       </script>`);
-      await expect.poll(kinds, WAIT).toEqual(["identify", "page", "track"]);
+      await expect.poll(kinds).toEqual(["identify", "page", "track"]);
       expect(await track()).toMatchObject({
         event: "Order Completed",
         userId: "u1",

@@ -26,7 +26,7 @@ beforeAll(async () => {
     const { members } = (await api(url, "GET", "/cluster")) as { members: { isReady: boolean }[] };
     if (members.filter(({ isReady }) => isReady).length === 2) break;
   }
-}, 60_000);
+});
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });

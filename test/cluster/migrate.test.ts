@@ -52,7 +52,7 @@ describe.skipIf(server.kind === "missing")("sluice migrate on JetStream", () => 
     mkdirSync(join(directory, "nats"));
     nats = await startNatsCluster({ directory: join(directory, "nats"), nodes: 1 });
     receiver = await startReceiver();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     for (const child of children) child.kill("SIGKILL");

@@ -40,7 +40,7 @@ describe.skipIf(server.kind === "missing")("a cluster of processes on JetStream"
     const [first, ...others] = processes as [ClusterProcess, ...ClusterProcess[]];
     await startWhenPlaced(first);
     await Promise.all(others.map((one) => one.start()));
-  }, 120_000);
+  });
 
   afterAll(async () => {
     for (const one of processes ?? []) {

@@ -199,7 +199,7 @@ afterAll(async () => {
   await stop(running);
   if (cgroup !== undefined) rmdirSync(cgroup);
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
@@ -311,5 +311,5 @@ describe.skipIf(!IS_POSSIBLE)("the image", () => {
     const kept = await output(run(["sluice", "messages", "get", "m39-499", "--json"]));
     expect(JSON.parse(kept.out)).toMatchObject({ messageId: "m39-499" });
     expect(await stop(running)).toBe(0);
-  }, 120_000);
+  });
 });

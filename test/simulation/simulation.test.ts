@@ -4,7 +4,7 @@ import { runScenario } from "./run-scenario.js";
 import { generate } from "./scenario/generate.js";
 
 describe("the simulated world", () => {
-  it("repeats a seed event by event", { timeout: 120_000 }, async () => {
+  it("repeats a seed event by event", async () => {
     for (let seed = 1; seed <= 10; seed++) {
       const first = await runScenario(generate(seed));
       const second = await runScenario(generate(seed));
@@ -15,7 +15,7 @@ describe("the simulated world", () => {
   it.each([
     ["embedded", 3],
     ["replicated", 1],
-  ] as const)("repeats a seed with the %s store", { timeout: 120_000 }, async (store, seeds) => {
+  ] as const)("repeats a seed with the %s store", async (store, seeds) => {
     for (let seed = 1; seed <= seeds; seed++) {
       const first = await runScenario(generate(seed, store));
       const second = await runScenario(generate(seed, store));

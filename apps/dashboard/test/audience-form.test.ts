@@ -23,7 +23,7 @@ describeInBrowser("the form of an audience", () => {
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -52,7 +52,7 @@ describeInBrowser("the form of an audience", () => {
     await page.getByText("Did “Order Completed” at least once").waitFor();
     expect(asked).toHaveLength(1);
     expect(await audiences()).toHaveLength(1);
-  }, 60_000);
+  });
 
   test("a name that is taken links to its definition", async () => {
     const [first] = await audiences();
@@ -68,7 +68,7 @@ describeInBrowser("the form of an audience", () => {
     await link.click();
     await page.getByRole("heading", { level: 1, name: "Shoppers" }).waitFor();
     expect(new URL(page.url()).pathname).toBe(`/audiences/${first?.id}`);
-  }, 60_000);
+  });
 
   test("an audience that another one depends on is kept, and the other is named", async () => {
     const [first] = await audiences();
@@ -83,5 +83,5 @@ describeInBrowser("the form of an audience", () => {
     await failure.getByText("Other audiences depend on it").waitFor();
     await failure.getByRole("link", { name: "Not shoppers" }).waitFor();
     expect(watched.problems).toEqual([]);
-  }, 60_000);
+  });
 });

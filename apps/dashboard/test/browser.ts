@@ -64,7 +64,7 @@ export async function openPage(
     await context.addInitScript(pollFaster, [POLLING_MS, FAST_POLLING_MS] as [number, number]);
   const page = await context.newPage();
   // Shorter than the test's timeout, so that the error names the missing element.
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(`uncaught: ${error.message}`));
   page.on("dialog", (dialog) => {

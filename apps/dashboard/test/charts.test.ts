@@ -29,7 +29,7 @@ describeInBrowser("a chart of one point", () => {
     await dashboard.send({ type: "track", messageId: "one", userId: "ada", event: "Order Completed" });
     const condition = { kind: "trait", trait: "plan", is: "equals", value: "pro" };
     audience = (await dashboard.api<{ id: string }>("POST", "/audiences", { name: "Pro", condition })).id;
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();

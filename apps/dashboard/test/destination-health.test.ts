@@ -34,7 +34,7 @@ describeInBrowser("destinations that fail", () => {
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -74,7 +74,7 @@ describeInBrowser("destinations that fail", () => {
         page.evaluate(() => document.activeElement?.closest("[data-setting]")?.getAttribute("data-setting")),
       )
       .toBe("sharedSecret");
-  }, 90_000);
+  });
 
   test("where a retry cannot help, a link leads to what does; a replay is refused with the reason", async () => {
     const refusal = page.getByText(/Nothing can be sent to Archive: all its URLs .*Enable them again/);
@@ -101,7 +101,7 @@ describeInBrowser("destinations that fail", () => {
     await page.getByRole("button", { name: "Count messages" }).click();
     await refusal.waitFor();
     await page.keyboard.press("Escape");
-  }, 60_000);
+  });
 
   test("a button enables a URL that answered 410", async () => {
     await page.goto(`${dashboard.url}/destinations/${ids.get("Archive")}?tab=settings`);
@@ -114,7 +114,7 @@ describeInBrowser("destinations that fail", () => {
     await dashboard.send({ type: "track", messageId: "two", userId: "u", event: "Order Completed" });
     await page.locator(".page-head").getByText("Delivering", { exact: true }).waitFor();
     await page.locator(".alert").waitFor({ state: "detached" });
-  }, 60_000);
+  });
 
   test("the address of a new destination redirects to the catalog", async () => {
     await page.goto(`${dashboard.url}/destinations/new`);

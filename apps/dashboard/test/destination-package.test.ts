@@ -39,7 +39,7 @@ describeInBrowser("a destination type of a package", () => {
       openBrowser(),
       runDashboard({ destinations: [email, "not-installed"] }),
     ]);
-  }, 60_000);
+  });
   afterAll(async () => {
     setDefaultCACertificates(authorities);
     await browser?.close();
@@ -100,7 +100,7 @@ describeInBrowser("a destination type of a package", () => {
     await page.getByText("Saved", { exact: true }).waitFor();
     expect(await settings()).not.toHaveProperty("batch");
     await dashboard.api("DELETE", `/destinations/${id}`);
-  }, 60_000);
+  });
 
   test("email is set up, changed and moved to another server", async () => {
     const login = { user: "sluice", password: "correct horse" };
@@ -166,5 +166,5 @@ describeInBrowser("a destination type of a package", () => {
     await page.getByRole("button", { name: "Keep it" }).waitFor({ state: "detached" });
     const { items } = await dashboard.api<{ items: { settings: object }[] }>("GET", "/destinations");
     expect(items[0]?.settings).toMatchObject({ passwordSet: false });
-  }, 60_000);
+  });
 });

@@ -149,7 +149,7 @@ describeInBrowser("fields of the API", () => {
   let dashboard: RunningDashboard;
   beforeAll(async () => {
     [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();

@@ -72,8 +72,8 @@ describeInBrowser("every page", () => {
       property: "total",
     });
     ids.trait = trait.id;
-    await api("GET", `/wait?messageId=m2&destinationId=${good.id}&state=delivered&timeoutMs=10000`);
-  }, 60_000);
+    await api("GET", `/wait?messageId=m2&destinationId=${good.id}&state=delivered&timeoutMs=60000`);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();

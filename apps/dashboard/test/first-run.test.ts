@@ -11,7 +11,7 @@ describeInBrowser("from the first start to a replayed webhook", () => {
 
   beforeAll(async () => {
     [browser, dashboard] = await Promise.all([openBrowser(), runDashboard()]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -104,5 +104,5 @@ describeInBrowser("from the first start to a replayed webhook", () => {
     await page.goto(`${dashboard.url}/messages/bad`);
     await timeline.getByText("Delivered", { exact: true }).waitFor();
     await timeline.getByText("started by hand").first().waitFor();
-  }, 60_000);
+  });
 });

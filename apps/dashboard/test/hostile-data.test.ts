@@ -47,7 +47,7 @@ describeInBrowser("hostile event data", () => {
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { level: 1 }).waitFor();
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();

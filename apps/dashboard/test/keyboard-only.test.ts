@@ -22,7 +22,7 @@ describeInBrowser("without a mouse", () => {
     [dashboard, browser] = await Promise.all([runDashboard(), openBrowser()]);
     watched = await openPage(browser);
     page = watched.page;
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -148,5 +148,5 @@ describeInBrowser("without a mouse", () => {
     // The focus returns to the button that opened the dialog.
     await expect.poll(async () => (await focus()).name).toBe("Replay messages");
     expect(watched.problems).toEqual([]);
-  }, 90_000);
+  });
 });

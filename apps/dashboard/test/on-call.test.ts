@@ -31,8 +31,8 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
       { type: "track", messageId: "one", userId: "ada", event: "Order Completed", properties: { total: 12 } },
     );
     for (const id of ids.values())
-      await dashboard.api("GET", `/wait?messageId=one&destinationId=${id}&timeoutMs=20000`);
-  }, 90_000);
+      await dashboard.api("GET", `/wait?messageId=one&destinationId=${id}&timeoutMs=60000`);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -169,7 +169,7 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
     await cause.getByRole("button", { name: "Stop" }).click();
     await page.getByRole("region", { name: "Operations" }).getByText("Cancelled").waitFor();
     await cause.getByRole("button", { name: /^Retry all/ }).waitFor();
-  }, 90_000);
+  });
 
   test("everything that failed since a time is counted, then retried", async () => {
     await page.goto(`${dashboard.url}/destinations/${ids.get("d03")}?tab=failures`);
@@ -185,7 +185,7 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
       .waitFor();
     await untilFailed("d03", 0);
     await page.getByText("No failed or pending deliveries.").waitFor();
-  }, 90_000);
+  });
 
   test("what failed at a disabled destination leads to enabling it instead of a retry that would wait", async () => {
     const path = `/destinations/${ids.get("d04")}`;
@@ -193,7 +193,7 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
     await dashboard.send({ type: "track", messageId: "off", userId: "bob", event: "Refund" });
     await dashboard.api(
       "GET",
-      `/wait?messageId=off&destinationId=${ids.get("d04")}&state=failed&timeoutMs=20000`,
+      `/wait?messageId=off&destinationId=${ids.get("d04")}&state=failed&timeoutMs=60000`,
     );
     await dashboard.api("PATCH", path, { enabled: false });
     await page.goto(`${dashboard.url}/deliveries`);

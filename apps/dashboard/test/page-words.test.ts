@@ -18,7 +18,7 @@ describeInBrowser("words and counts", () => {
     });
     dashboard.receiver.answer("/shop", 400);
     await dashboard.send({ type: "track", messageId: "one", userId: "u", event: "Order Completed" });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();

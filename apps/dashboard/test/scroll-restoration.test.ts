@@ -32,7 +32,7 @@ describeInBrowser("the browser's Back", () => {
     page = watched.page;
     await page.goto(dashboard.signInUrl);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -58,8 +58,8 @@ describeInBrowser("the browser's Back", () => {
       return number !== undefined && Number(number) <= user;
     };
     // Scrolling loads older rows.
-    await expect.poll(() => seen(250), { timeout: 20_000 }).toBe(true);
-    await expect.poll(topRow, { timeout: 10_000 }).toMatch(/^user-/);
+    await expect.poll(() => seen(250)).toBe(true);
+    await expect.poll(topRow).toMatch(/^user-/);
     const row = await topRow();
     await page.getByRole("option").filter({ hasText: row }).first().dblclick();
     await page.getByRole("heading", { level: 1 }).filter({ hasText: "Counted" }).waitFor();
@@ -71,11 +71,11 @@ describeInBrowser("the browser's Back", () => {
       })),
     );
     await page.goBack();
-    await expect.poll(topRow, { timeout: 10_000 }).toBe(row);
+    await expect.poll(topRow).toBe(row);
     // A link opens the list at the top.
     await page.getByRole("link", { name: "Overview" }).first().click();
     await page.getByRole("link", { name: "Live" }).first().click();
-    await expect.poll(topRow, { timeout: 10_000 }).toMatch(/^late-/);
+    await expect.poll(topRow).toMatch(/^late-/);
   });
 
   test("returns to the position in a long page; a link opens a page at its top", async () => {

@@ -97,7 +97,7 @@ describeInBrowser("transformations", () => {
   beforeAll(async () => {
     [dashboard, browser] = await Promise.all([runDashboard(), openBrowser()]);
     await dashboard.send(...stored);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -317,7 +317,7 @@ describeInBrowser("transformations", () => {
     ])
       await dashboard.api(
         "GET",
-        `/wait?messageId=${messageId}&destinationId=${id}&state=${state}&timeoutMs=10000`,
+        `/wait?messageId=${messageId}&destinationId=${id}&state=${state}&timeoutMs=60000`,
       );
     await page.goto(`${dashboard.url}/messages/good`);
     await page.getByText("Transformed by Failing, version 1").waitFor();

@@ -14,7 +14,7 @@ describeInBrowser("while a page is open", () => {
       { type: "track", messageId: "one", userId: "u", event: "Order Completed" },
       { type: "page", messageId: "two", userId: "u", name: "Pricing" },
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await dashboard?.close();
@@ -42,7 +42,7 @@ describeInBrowser("while a page is open", () => {
     await page.getByText("Live", { exact: true }).waitFor();
     await dashboard.send({ type: "track", userId: "u", event: "After The Restart" });
     await page.getByRole("option", { name: /After The Restart/ }).waitFor();
-  }, 60_000);
+  });
 
   test("a revoked token ends the session and keeps the address", async () => {
     const { page, problems } = watched;

@@ -20,7 +20,7 @@ function demo(...args: string[]): Promise<{ code: number | null; out: string; er
 it.each([
   ["loses and changes nothing", []],
   ["loses and changes nothing when the collector is killed halfway", ["--kill"]],
-])("the demo %s", { timeout: 120_000 }, async (_name, args) => {
+])("the demo %s", async (_name, args) => {
   const { code, out, err } = await demo(...args);
   expect(out + err).toContain("Nothing was lost, nothing was changed.");
   expect(out).toMatch(/^sent +934$/m);

@@ -23,7 +23,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
     let tables = 0;
     beforeAll(async () => {
       server = await clickHouseServer();
-    }, 120_000);
+    });
     afterAll(() => server?.[Symbol.asyncDispose]());
 
     const settingsOf = (change: object = {}) => ({

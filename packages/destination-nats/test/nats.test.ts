@@ -28,12 +28,12 @@ const connectAnywhere: Connect = ({ host, port, signal }) =>
     socket.once("error", reject);
   });
 
-describe.skipIf(isSkipped)("on a real server", { timeout: 60_000 }, () => {
+describe.skipIf(isSkipped)("on a real server", () => {
   let server: JetStreamServer;
   let streams = 0;
   beforeAll(async () => {
     server = await jetStreamServer();
-  }, 60_000);
+  });
   afterAll(() => server?.[Symbol.asyncDispose]());
 
   async function streamOf(config?: object): Promise<string> {

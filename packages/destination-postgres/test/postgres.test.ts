@@ -27,7 +27,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
     let tables = 0;
     beforeAll(async () => {
       server = await postgresServer();
-    }, 120_000);
+    });
     afterAll(() => server?.[Symbol.asyncDispose]());
 
     const settingsOf = (change: object = {}) => ({

@@ -29,7 +29,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
     let buckets = 0;
     beforeAll(async () => {
       server = await s3Server();
-    }, 120_000);
+    });
     afterAll(() => server?.[Symbol.asyncDispose]());
 
     async function settingsOf(change: object = {}) {

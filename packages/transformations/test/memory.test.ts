@@ -20,4 +20,4 @@ it("a process stays below 512 MB whatever transformations do, and its threads en
   // No thread and no VM is left. What is still resident are pages of Node.js itself that were read, and what the C library keeps of
   // what was freed, which the next thread takes again.
   expect(found.idleMb - found.beforeMb).toBeLessThan(100);
-}, 120_000);
+});

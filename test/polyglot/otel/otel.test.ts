@@ -44,7 +44,7 @@ describe.skipIf(isMissing)("OpenTelemetry's collector", () => {
       const answer = fetch(`${otelcolUrl}/v1/traces`, { method: "POST", body: "{}", headers });
       return (await answer.catch(() => undefined))?.ok === true;
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     if (otelcol !== undefined) await stopProcess(otelcol, "SIGTERM");
     await receiver?.[Symbol.asyncDispose]();

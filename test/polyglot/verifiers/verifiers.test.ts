@@ -45,7 +45,7 @@ describe.skipIf(!isTested)("what the collector sends", () => {
   let cases: readonly Case[];
   beforeAll(async () => {
     cases = casesOf(await collectDeliveries());
-  }, 60_000);
+  });
 
   test("is single, a batch and large, with text and binary secrets, and with two of them", () => {
     expect(cases.length).toBeGreaterThan(100);

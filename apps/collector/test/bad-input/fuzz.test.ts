@@ -157,4 +157,4 @@ test("for any bytes, responses are 2xx or 4xx, every connection ends, and accept
   expect(Number(counted?.[1])).toBe(stored.length);
   expect(await server.metrics.render()).toMatch(/^sluice_http_buffered_bytes 0$/m);
   expect(server.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
-}, 60_000);
+});

@@ -9,7 +9,7 @@ beforeAll(async () => {
   world = await clusterWorld();
   for (const node of ["a", "b"]) await world.start(node);
   await Promise.all(["a", "b"].map((node) => api(urlOf(node), "GET", "/sources")));
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 test.each(["messages", "operations", "deletions", "live", "audit", "sources"])(

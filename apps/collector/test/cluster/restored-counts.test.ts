@@ -41,7 +41,7 @@ async function membersOf(url: string, audienceId: string): Promise<unknown[]> {
   return items.map(({ userId }) => userId).sort();
 }
 
-test("a restored backup counts on in a new cluster", { timeout: 60_000 }, async () => {
+test("a restored backup counts on in a new cluster", async () => {
   await using old = await clusterWorld();
   const oldUrl = await startOwner(old, "a");
   const sources: Source[] = [];

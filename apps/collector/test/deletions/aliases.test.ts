@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CollectorWorld, openCollector, openReceiver } from "../audiences/collector-world.js";
 
 let world: CollectorWorld;
@@ -74,10 +74,8 @@ test("a dry run reports what would be removed, and changes nothing", async () =>
   const receiver = await openReceiver(() => 503);
   await world.webhook(receiver.url, [world.sourceId]);
   await world.send([{ type: "track", messageId: "new-4", userId: "new", event: "Paid" }]);
-  await vi.waitFor(async () => {
-    const { body } = await world.api("GET", "/messages/new-4");
-    expect(body.outcomes[0].attempts[0].status).toBe(503);
-  }, 20_000);
+  const tried = async () => (await world.api("GET", "/messages/new-4")).body.outcomes[0].attempts[0]?.status;
+  await expect.poll(tried).toBe(503);
   const asked = { userIds: ["new"], suppress: true, dryRun: true };
   const before = await left();
   const { status, body } = await world.api("POST", "/deletions", asked);

@@ -173,7 +173,7 @@ describe("a deletion", () => {
     expect(done.status).toBe("finished");
     expect(done.receipt.deleteMessages[0].deliveries).toMatchObject([{ state: "sent" }]);
     expect(receiver.got.map((message) => message.type)).toEqual(["delete"]);
-  }, 60_000);
+  });
 
   test("leaves no removed retry in the number of those that wait", async () => {
     status = 503;
@@ -187,7 +187,7 @@ describe("a deletion", () => {
     status = 200;
     await until(body.id, (deletion) => deletion.status === "finished");
     expect(await retries()).toBe(0);
-  }, 60_000);
+  });
 
   test("is not finished while a delete message has failed; it is sent again when asked, to the destination that missed it", async () => {
     status = 401;
@@ -216,7 +216,7 @@ describe("a deletion", () => {
     expect((await world.api("POST", `/deletions/${body.id}/retry`, {})).status).toBe(409);
     expect((await world.api("POST", `/deletions/${body.id}/give-up`)).status).toBe(409);
     await other.close();
-  }, 60_000);
+  });
 
   test("can be given up when a delete message has failed: it is erased, and the receipt says that it failed", async () => {
     status = 410;
@@ -236,9 +236,9 @@ describe("a deletion", () => {
       tracesErasedAt: expect.any(String),
     });
     expect(await filesWith(user)).toEqual([]);
-  }, 60_000);
+  });
 
-  test("cancels messages that a destination has read but not sent yet", { timeout: 60_000 }, async () => {
+  test("cancels messages that a destination has read but not sent yet", async () => {
     // The first response is delayed, so the messages after it are in the destination's memory.
     const held = await openHeldReceiver();
     await world.webhook(held.url, [world.sourceId]);

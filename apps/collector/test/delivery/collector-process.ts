@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterEach, vi } from "vitest";
+import { afterEach, expect } from "vitest";
 
 const LOADER = fileURLToPath(new URL("../../../../scripts/source-loader.mjs", import.meta.url));
 const MAIN = fileURLToPath(new URL("../../src/process/main.ts", import.meta.url));
@@ -26,7 +26,7 @@ export function collectorProcesses(): Set<ChildProcess> {
   const children = new Set<ChildProcess>();
   afterEach(async () => {
     for (const child of children) child.kill("SIGKILL");
-    await vi.waitUntil(() => children.size === 0);
+    await expect.poll(() => children.size).toBe(0);
   });
   return children;
 }

@@ -44,7 +44,7 @@ describe.skipIf(!hasStrace())(
         /secret\.key\.\S+>\)/,
         /link\w*\(.*secret\.key"/,
       ],
-    ])("%s", { timeout: 120_000 }, (_what, code, contents, name) => {
+    ])("%s", (_what, code, contents, name) => {
       const folder = temporaryDirectory();
       const calls = traced(code(folder));
       const synced = calls.findIndex((call) => /f(data)?sync\(/.test(call) && contents.test(call));

@@ -48,12 +48,12 @@ it("changes messages with a secret, drops some, and says which version did it", 
   await one.receiver.until((got) => got.length === 1);
   expect(one.receiver.got[0]).toMatchObject({ messageId: "m2", properties: { id: 1 } });
   expect(one.receiver.got[0].userId).toMatch(/^[0-9a-f]{64}$/);
-  const dropped = await one.api("GET", "/wait?messageId=m1&state=filtered&timeoutMs=5000");
+  const dropped = await one.api("GET", "/wait?messageId=m1&state=filtered&timeoutMs=60000");
   expect(dropped.body.outcomes[0]).toMatchObject({
     state: "filtered",
     reason: "transformed: Shape, version 1 dropped it",
   });
-  const shown = await one.api("GET", "/wait?messageId=m2&state=delivered&timeoutMs=5000");
+  const shown = await one.api("GET", "/wait?messageId=m2&state=delivered&timeoutMs=60000");
   expect(shown.status).toBe(200);
   const { body } = await one.api("GET", "/messages/m2");
   expect(body.outcomes[0].attempts[0]).toMatchObject({ transformation: "Shape, version 1" });
@@ -71,7 +71,7 @@ it("fails messages with the line, and sends them once the code is mended and the
   }`);
   await one.send([track("m1", { n: 1 }), track("m2", { n: 2 })]);
   await one.receiver.until((got) => got.length === 1);
-  await one.api("GET", "/wait?messageId=m1&state=failed&timeoutMs=5000");
+  await one.api("GET", "/wait?messageId=m1&state=failed&timeoutMs=60000");
   const failed = await one.api("GET", "/messages/m1");
   expect(failed.body.outcomes[0]).toMatchObject({
     state: "failed",
@@ -111,7 +111,7 @@ it("keeps what one message became together in a batch", async () => {
     ["m2.1", "m2.2"],
     ["m3.1", "m3.2", "m3.3", "m3.4"],
   ]);
-  const { status } = await one.api("GET", "/wait?messageId=m3&state=delivered&timeoutMs=5000");
+  const { status } = await one.api("GET", "/wait?messageId=m3&state=delivered&timeoutMs=60000");
   expect(status).toBe(200);
 });
 
@@ -133,7 +133,7 @@ it("does not hold up a destination whose code is well behaved", async () => {
   await send(Array.from({ length: 20 }, (_, at) => track(`m${at}`)));
   await receiver.until((got) => got.length === 20);
   expect(receiver.got.every(({ event }) => event === "Ordered!")).toBe(true);
-  const { body } = await api("GET", "/wait?messageId=m0&state=failed&timeoutMs=20000");
+  const { body } = await api("GET", "/wait?messageId=m0&state=failed&timeoutMs=60000");
   expect(body.outcomes.find(({ state }: { state: string }) => state === "failed").reason).toMatch(
     /^transform_failed: Shape, version 1: (line \d+, )?timeout$/,
   );

@@ -201,7 +201,7 @@ describe("a collector that is busy or unreachable", () => {
     expect(await away.ended).toBe(3);
     expect(away.err()).toContain("Is the collector running?");
     expect(away.out()).toBe("");
-  }, 30_000);
+  });
 
   it("keeps the progress of an import that fails, and prints it", async () => {
     const file = join(at.directory, "cut.jsonl");
@@ -223,5 +223,5 @@ describe("a collector that is busy or unreachable", () => {
     const second = sluice(["import", file], at.env);
     expect(await second.ended).toBe(0);
     expect(second.out()).toMatch(/^imported .*; in total /);
-  }, 30_000);
+  });
 });

@@ -40,7 +40,7 @@ describe.skipIf(!hasStrace())("a disk that fails (needs strace)", () => {
     },
   );
 
-  it("shares a slow sync among all appends that arrive meanwhile", { timeout: 120_000 }, async () => {
+  it("shares a slow sync among all appends that arrive meanwhile", async () => {
     const directory = temporaryDirectory();
     const ledger = new Ledger();
     const trace = join(temporaryDirectory(), "syncs");

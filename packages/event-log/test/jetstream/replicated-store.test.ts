@@ -15,7 +15,7 @@ import { describeWithNats, engineOptions, natsServers, removeCluster, STORE_NODE
 /** `SLUICE_NATS_STORES=1` runs all contracts of the store over one server, `3` over three servers with three replicas. */
 const IS_LONG = process.env.SLUICE_NATS_STORES !== undefined;
 
-describeWithNats("stores over NATS JetStream", { timeout: 120_000 }, () => {
+describeWithNats("stores over NATS JetStream", () => {
   const newServers = natsServers();
   const temporaryDirectory = temporaryDirectories();
   let nats: NatsCluster;

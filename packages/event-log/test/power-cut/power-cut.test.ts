@@ -74,7 +74,7 @@ describe.skipIf(!mayMount())("a power cut (needs root, to mount a disk)", () => 
     }
   });
 
-  it("is detected by this test if syncs are left out", { timeout: 60_000 }, async () => {
+  it("is detected by this test if syncs are left out", async () => {
     // A checkpoint always syncs and would hide missing syncs, so there is none.
     const { lost } = await cutPower({ syncLog: false, checkpointBytes: 1 << 30 }, 0);
     expect(lost.length).toBeGreaterThan(0);

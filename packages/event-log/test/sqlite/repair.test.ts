@@ -112,7 +112,7 @@ describe("a database with 4 KB of damage", { timeout: 300_000 }, () => {
   });
 });
 
-describe("a folder whose database is empty or missing", { timeout: 120_000 }, () => {
+describe("a folder whose database is empty or missing", () => {
   const open = (directory: string) => openSqliteStore({ directory, clock: damagedFolderClock() });
 
   it.each([
