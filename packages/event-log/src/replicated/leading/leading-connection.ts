@@ -2,6 +2,7 @@ import { StorageUnavailable } from "../../ports/errors.js";
 import type { StoreHealth } from "../../ports/store.js";
 import type { OperationName, Operations } from "../../sqlite/calls/operations.js";
 import { CALLS, isWrite } from "../../sqlite/calls/operations.js";
+import { TurnEnd } from "../../sqlite/client/call-outbox.js";
 import type { StoreConnection } from "../../sqlite/client/connection.js";
 import type { ReplicationEngine } from "../engine.js";
 import type { Writer } from "../writer/writer.js";
@@ -26,8 +27,7 @@ export class LeadingConnection implements StoreConnection {
   readonly isShared = false;
   readonly lastChange = 0;
   readonly #parts: LeadingParts;
-  readonly #beforeSend: ((isLast: boolean) => void)[] = [];
-  #isScheduled = false;
+  readonly turn = new TurnEnd();
   /** The compaction that runs, and the one that all calls share that were made meanwhile. */
   #compacting: Promise<void> | undefined;
   #nextCompaction: Promise<void> | undefined;
@@ -119,33 +119,16 @@ export class LeadingConnection implements StoreConnection {
     await this.#parts.compacted(this.#over.signal);
   }
 
-  schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#send(false);
-    });
-  }
-
-  #send(isLast: boolean): void {
-    for (const prepare of this.#beforeSend) prepare(isLast);
-  }
-
-  beforeSend(prepare: (isLast: boolean) => void): void {
-    this.#beforeSend.push(prepare);
-  }
-
   /** Ends the use of the store. Calls that the writer has are up to the writer. */
   end(reason: string): void {
     this.#ended ??= { reason, sinceMs: this.#parts.now() };
     this.#over.abort();
     // Pending appends are rejected.
-    this.#send(true);
+    this.turn.send(true);
   }
 
   async close(): Promise<void> {
-    if (this.#ended === undefined) this.#send(true);
+    if (this.#ended === undefined) this.turn.send(true);
     this.#ended ??= { reason: "the store is closed", sinceMs: this.#parts.now() };
     this.#over.abort();
     await this.#parts.writer.close();

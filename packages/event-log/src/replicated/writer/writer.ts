@@ -1,6 +1,7 @@
 import type { Clock } from "@sluice/resilience";
-import { StorageUnavailable, StoreError } from "../../ports/errors.js";
+import { StorageUnavailable } from "../../ports/errors.js";
 import type { AppliedEntry, CallAnswer } from "../../sqlite/calls/operations.js";
+import { errorOf } from "../../sqlite/calls/refusal.js";
 import { type EncodedCall, encodeCall, type LoggedCall } from "../../sqlite/replica/call-codec.js";
 import {
   decodeEntry,
@@ -319,8 +320,5 @@ const REPLACED = "another process owns the log now";
 function answerCall({ resolve, reject }: Waiting, answer: CallAnswer | undefined): void {
   if (answer === undefined) reject(new StorageUnavailable("it is not known whether the call was kept"));
   else if (answer.kind === "done") resolve(answer.answer);
-  else {
-    const { code, detail, current } = answer;
-    reject(new StoreError(code, detail, { details: { ...current } }));
-  }
+  else reject(errorOf(answer));
 }

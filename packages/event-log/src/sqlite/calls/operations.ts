@@ -331,6 +331,8 @@ export type CallAnswer =
       readonly current: ConflictingDocument | undefined;
     };
 
+export const DONE: CallAnswer = { kind: "done", answer: undefined };
+
 // ── What goes over the port ────────────────────────────────────────────────────────────────────────────────
 
 /** One operation; `id` is repeated in its answer. */

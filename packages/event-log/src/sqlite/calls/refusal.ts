@@ -1,4 +1,5 @@
-import type { StoreErrorCode } from "../../ports/errors.js";
+import { StorageUnavailable, StoreError, type StoreErrorCode } from "../../ports/errors.js";
+import type { CallAnswer } from "./operations.js";
 
 /** The document that caused a conflict, with its current version. */
 export interface ConflictingDocument {
@@ -18,4 +19,25 @@ export class Refusal extends Error {
     this.code = code;
     this.current = current;
   }
+}
+
+type Refused = Extract<CallAnswer, { kind: "refused" }>;
+
+/** A refusal as it travels. Any other error than a store's is a mistake in the code. */
+export function refusedWith(error: unknown): Refused {
+  if (error instanceof Refusal)
+    return { kind: "refused", code: error.code, detail: error.message, current: error.current };
+  if (!(error instanceof StoreError))
+    return { kind: "refused", code: "internal", detail: String(error), current: undefined };
+  const { code, detail = "", details } = error;
+  const isConflict = typeof details.version === "number" && typeof details.kind === "string";
+  const current = isConflict ? (details as unknown as ConflictingDocument) : undefined;
+  return { kind: "refused", code, detail, current };
+}
+
+/** The error that the caller gets. */
+export function errorOf({ code, detail, current }: Refused): StoreError {
+  return code === "storage_unavailable"
+    ? new StorageUnavailable(detail)
+    : new StoreError(code, detail, { details: { ...current } });
 }

@@ -1,10 +1,7 @@
 import type { CancelTimer, Clock } from "@sluice/resilience";
-import { PendingCalls } from "@sluice/resilience/node";
-import { FolderInUse, StorageUnavailable, StoreError } from "../../ports/errors.js";
+import { FolderInUse, StorageUnavailable } from "../../ports/errors.js";
 import type { StoreHealth } from "../../ports/store.js";
 import type {
-  Answer,
-  Call,
   FromWorker,
   LogStats,
   OperationName,
@@ -13,6 +10,7 @@ import type {
   ToWorker,
 } from "../calls/operations.js";
 import type { WorkerOptions } from "../calls/tuning.js";
+import { CallOutbox, type TurnEnd } from "./call-outbox.js";
 import type { StartStoreThread, StoreThread } from "./start-worker.js";
 
 /** How long after a failure the database is opened again, in milliseconds. Doubles with each failure in a row, up to the maximum. */
@@ -89,10 +87,8 @@ export interface StoreConnection {
   readonly isShared: boolean;
   /** How many changes of documents another thread has told of. 0 in the thread that makes them. */
   readonly lastChange: number;
-  /** Calls what was given to `beforeSend` at the end of this turn of the event loop. */
-  schedule(): void;
-  /** Calls `prepare` before each message to the worker, so that it can add calls. `isLast`: no other message follows. */
-  beforeSend(prepare: (isLast: boolean) => void): void;
+  /** When the calls of a turn of the event loop are sent. Others can add theirs. */
+  readonly turn: TurnEnd;
   health(): StoreHealth;
   /** Finishes the calls under way. */
   close(): Promise<void>;
@@ -110,12 +106,12 @@ export class Connection implements StoreConnection {
   readonly #startThread: StartStoreThread;
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
-  readonly #calls = new PendingCalls();
+  // Without a worker the calls are refused already. It needs no buffers: what a call moves stands in its request.
+  readonly #calls = new CallOutbox((shared, transfers) => {
+    const calls = shared.map(({ id, operation, request }) => ({ id, operation, request }));
+    this.#state.worker?.postMessage({ kind: "calls", calls } satisfies ToWorker, [...transfers]);
+  });
   #state: State;
-  #outbox: Call[] = [];
-  #transfers: ArrayBuffer[] = [];
-  #isScheduled = false;
-  readonly #beforeSend: ((isLast: boolean) => void)[] = [];
 
   private constructor(
     options: WorkerOptions,
@@ -187,9 +183,8 @@ export class Connection implements StoreConnection {
     if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
   }
 
-  /** Calls `prepare` before each message to the worker, so that it can add calls. `isLast`: no other message follows. */
-  beforeSend(prepare: (isLast: boolean) => void): void {
-    this.#beforeSend.push(prepare);
+  get turn(): TurnEnd {
+    return this.#calls.turn;
   }
 
   /** Rejects with a `StoreError`: `storage_unavailable` if nothing of the call was kept, or the worker's code. */
@@ -203,32 +198,7 @@ export class Connection implements StoreConnection {
     } catch (error) {
       return Promise.reject(error);
     }
-    const { id, result } = this.#calls.add<Operations[Name]["answer"]>();
-    this.#outbox.push({ id, operation, request });
-    this.#transfers.push(...transfer);
-    this.schedule();
-    return result;
-  }
-
-  /** Posts the calls of this turn of the event loop when it ends, without a timer. */
-  schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#send(false);
-    });
-  }
-
-  #send(isLast: boolean): void {
-    for (const prepare of this.#beforeSend) prepare(isLast);
-    if (this.#outbox.length === 0) return;
-    const calls = this.#outbox;
-    const transfers = this.#transfers;
-    this.#outbox = [];
-    this.#transfers = [];
-    // Without a worker these calls are refused already.
-    this.#state.worker?.postMessage({ kind: "calls", calls } satisfies ToWorker, transfers);
+    return this.#calls.add(operation, request, transfer);
   }
 
   #receive(message: FromWorker): void {
@@ -241,7 +211,7 @@ export class Connection implements StoreConnection {
         return;
       case "answers":
         this.#events.stats(message.stats);
-        for (const answer of message.answers) this.#answer(answer);
+        for (const answer of message.answers) this.#calls.answer(answer);
         return;
       case "failed":
         this.#writeFailed(message.reason, message.ids);
@@ -256,14 +226,6 @@ export class Connection implements StoreConnection {
         return;
       default:
         message satisfies never;
-    }
-  }
-
-  #answer(answer: Answer): void {
-    if (answer.kind === "done") this.#calls.resolve(answer.id, answer.answer);
-    else {
-      const { id, code, detail, current } = answer;
-      this.#calls.reject(id, new StoreError(code, detail, { details: { ...current } }));
     }
   }
 
@@ -344,7 +306,7 @@ export class Connection implements StoreConnection {
     if (this.#state.kind === "closed") return;
     if (this.#state.kind === "closing") return this.#state.ended;
     if (this.#state.kind === "unavailable") this.#state.cancelTimer();
-    this.#send(true);
+    this.turn.send(true);
     const { worker } = this.#state;
     if (worker === undefined) {
       this.#setState({ kind: "closed", worker: undefined });

@@ -102,7 +102,7 @@ export class SqliteEventLog implements EventLog {
     const { seed } = this.#hasher;
     return new Promise((resolve, reject) => {
       this.#pending.push({ batch: hashed, seed, change: connection.lastChange, resolve, reject });
-      connection.schedule();
+      connection.turn.schedule();
     });
   }
 
@@ -122,7 +122,7 @@ export class SqliteEventLog implements EventLog {
         })
         .finally(() => {
           this.#requests -= 1;
-          if (this.#pending.length > 0) this.#connection().schedule();
+          if (this.#pending.length > 0) this.#connection().turn.schedule();
         });
     }
     if (isLast || this.#requests === requests || !this.#connection().readsAfterWrites) return;

@@ -69,7 +69,7 @@ export class StoreClient {
   /** The ports over a connection that is open. */
   storeOver(connection: StoreConnection): Store {
     this.#connection = connection;
-    connection.beforeSend((isLast) => this.#log.send(isLast));
+    connection.turn.beforeSend((isLast) => this.#log.send(isLast));
     const stopRetaining = retainFromTimeToTime(
       () => connection,
       this.#clock,

@@ -1,7 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import { ADMISSION_KINDS } from "../../ports/document-kinds.js";
 import type { ConfigChange, ConfigStore } from "../../ports/documents.js";
-import { StoreError } from "../../ports/errors.js";
 import type { SharePort } from "../../ports/share-port.js";
 import { followInTime } from "../../rules/following.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
@@ -13,7 +12,7 @@ import type {
   Operations,
   Snapshot,
 } from "../calls/operations.js";
-import type { ConflictingDocument } from "../calls/refusal.js";
+import { refusedWith } from "../calls/refusal.js";
 import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
 import type { StoreConnection } from "./connection.js";
 
@@ -100,7 +99,7 @@ export class StoreShare {
   #call({ id, operation, request, transfer }: SharedCall): void {
     this.#ask(operation, request, transfer).then(
       (answer) => this.#answer({ id, kind: "done", answer }),
-      (error: unknown) => this.#answer({ id, ...refusalOf(error) }),
+      (error: unknown) => this.#answer({ id, ...refusedWith(error) }),
     );
   }
 
@@ -162,17 +161,4 @@ export class StoreShare {
       this.#post({ kind: "changed", number, change });
     });
   }
-}
-
-function refusalOf(error: unknown): Omit<Extract<Answer, { kind: "refused" }>, "id"> {
-  if (!(error instanceof StoreError))
-    return { kind: "refused", code: "internal", detail: String(error), current: undefined };
-  const { code, detail = "", details } = error;
-  const isConflict = typeof details.version === "number" && typeof details.kind === "string";
-  return {
-    kind: "refused",
-    code,
-    detail,
-    current: isConflict ? (details as unknown as ConflictingDocument) : undefined,
-  };
 }

@@ -1,8 +1,8 @@
 import type { ProfileCommit } from "../../ports/profiles.js";
 import type { Applied } from "../calls/applied.js";
 import type { AppliedEntry, Call, CallAnswer, OperationName } from "../calls/operations.js";
-import { isWrite } from "../calls/operations.js";
-import { Refusal } from "../calls/refusal.js";
+import { DONE, isWrite } from "../calls/operations.js";
+import { Refusal, refusedWith } from "../calls/refusal.js";
 import { asRefusal } from "../database/damage.js";
 import type { LoggedCall } from "./call-codec.js";
 import { decodeEntry, MOVE_IN, type Part } from "./entry.js";
@@ -94,7 +94,7 @@ function applyCalls<Store extends CopyStore<Store>>(
   const [first] = calls;
   const alone = (next: Store): AppliedTo<Store> => ({
     store: next,
-    answer: { applied, answers: [{ kind: "done", answer: undefined }] },
+    answer: { applied, answers: [DONE] },
   });
   switch (first?.operation) {
     case "takeover":
@@ -123,27 +123,21 @@ function commit<Store extends CopyStore<Store>>(
     isWrite(operation) ? [{ id, operation: operation as OperationName, request }] : [],
   );
   if (calls.some(({ operation }) => operation === "retain")) store.finishSealing();
-  const refused = new Map<number, Refusal>();
+  const refused = new Map<number, CallAnswer>();
   const changes = new Map(
     logged.flatMap((call, id) => (isOfProfiles(call) ? [[id, call.request as ProfileCommit] as const] : [])),
   );
   if (changes.size > 0) {
     const failed = store.commitProfiles([...changes.values()], applied);
     for (const [id, change] of changes)
-      if (failed.has(change)) refused.set(id, asRefusal(failed.get(change)));
+      if (failed.has(change)) refused.set(id, refusedWith(asRefusal(failed.get(change))));
   }
   const given = store.commitEntry(calls, applied);
   const answers = new Map(calls.map(({ id }, place) => [id, given[place]]));
   return {
     store,
-    answer: { applied, answers: logged.map((_, id) => answers.get(id) ?? refusedBy(refused.get(id))) },
+    answer: { applied, answers: logged.map((_, id) => answers.get(id) ?? refused.get(id) ?? DONE) },
   };
-}
-
-/** The answer of a call that ran in no commit of the store: one that was refused, or changes of profiles. */
-function refusedBy(refusal: Refusal | undefined): CallAnswer {
-  if (refusal === undefined) return { kind: "done", answer: undefined };
-  return { kind: "refused", code: refusal.code, detail: refusal.message, current: refusal.current };
 }
 
 /** The calls with trusted times that do not go back. */

@@ -1,12 +1,12 @@
 import type { Clock } from "@sluice/resilience";
-import { PendingCalls } from "@sluice/resilience/node";
 import type { ConfigStore } from "../../ports/documents.js";
-import { StorageUnavailable, StoreError } from "../../ports/errors.js";
+import { StorageUnavailable } from "../../ports/errors.js";
 import type { SharePort } from "../../ports/share-port.js";
 import type { Store, StoreHealth } from "../../ports/store.js";
 import { type ConfigWatchers, configWatchers } from "../../rules/following.js";
-import type { Answer, OperationName, Operations } from "../calls/operations.js";
-import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
+import type { OperationName, Operations } from "../calls/operations.js";
+import type { FromHost, FromMember } from "../calls/share-messages.js";
+import { CallOutbox, type TurnEnd } from "../client/call-outbox.js";
 import { sqliteConfigStore } from "../client/config-store.js";
 import type { ConnectionEvents, StoreConnection } from "../client/connection.js";
 import { sqliteConsumers } from "../client/consumers.js";
@@ -38,7 +38,7 @@ export async function joinStore(port: SharePort, clock: Clock): Promise<JoinedSt
     },
     watchers,
   );
-  connection.beforeSend((isLast) => log.send(isLast));
+  connection.turn.beforeSend((isLast) => log.send(isLast));
   await opened.promise;
   const { get, list, delete: remove } = sqliteConfigStore(open);
   return {
@@ -63,11 +63,10 @@ class JoinedConnection implements StoreConnection {
   readonly #clock: Pick<Clock, "now">;
   readonly #events: JoinedEvents;
   readonly #watchers: ConfigWatchers;
-  readonly #pending = new PendingCalls();
-  readonly #beforeSend: ((isLast: boolean) => void)[] = [];
-  #calls: SharedCall[] = [];
+  readonly #calls = new CallOutbox((calls, transfers) => {
+    if (!this.#isClosed) this.#post({ kind: "calls", calls }, transfers);
+  });
   #lastChange = 0;
-  #isScheduled = false;
   #isClosed = false;
 
   constructor(port: SharePort, clock: Pick<Clock, "now">, events: JoinedEvents, watchers: ConfigWatchers) {
@@ -89,20 +88,11 @@ class JoinedConnection implements StoreConnection {
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<Operations[Name]["answer"]> {
     if (this.#isClosed) return Promise.reject(closed());
-    const { id, result } = this.#pending.add<Operations[Name]["answer"]>();
-    this.#calls.push({ id, operation, request, transfer });
-    this.schedule();
-    return result;
+    return this.#calls.add(operation, request, transfer);
   }
 
-  schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => this.#send(false));
-  }
-
-  beforeSend(prepare: (isLast: boolean) => void): void {
-    this.#beforeSend.push(prepare);
+  get turn(): TurnEnd {
+    return this.#calls.turn;
   }
 
   get lastChange(): number {
@@ -116,26 +106,14 @@ class JoinedConnection implements StoreConnection {
   }
 
   async close(): Promise<void> {
-    this.#send(true);
+    if (!this.#isClosed) this.turn.send(true);
     this.#end();
     this.#port.close();
   }
 
   #end(): void {
     this.#isClosed = true;
-    this.#pending.rejectAll(closed);
-  }
-
-  #send(isLast: boolean): void {
-    this.#isScheduled = false;
-    if (!this.#isClosed) for (const prepare of this.#beforeSend) prepare(isLast);
-    const calls = this.#calls;
-    if (calls.length === 0 || this.#isClosed) return;
-    this.#calls = [];
-    this.#post(
-      { kind: "calls", calls },
-      calls.flatMap(({ transfer }) => transfer),
-    );
+    this.#calls.rejectAll(closed);
   }
 
   #post(message: FromMember, transfer: readonly ArrayBuffer[] = []): void {
@@ -152,7 +130,7 @@ class JoinedConnection implements StoreConnection {
         const { stats, sources, answers } = message.news;
         if (sources.length > 0) this.#events.named(sources);
         if (stats !== undefined) this.#events.stats(stats);
-        for (const answer of answers) this.#settle(answer);
+        for (const answer of answers) this.#calls.answer(answer);
         return;
       }
       case "changed":
@@ -165,21 +143,10 @@ class JoinedConnection implements StoreConnection {
         message satisfies never;
     }
   }
-
-  #settle(answer: Answer): void {
-    if (answer.kind === "done") this.#pending.resolve(answer.id, answer.answer);
-    else this.#pending.reject(answer.id, errorOf(answer));
-  }
 }
 
 const LEFT = "this thread has left the store";
 
 function closed(): StorageUnavailable {
   return new StorageUnavailable(LEFT);
-}
-
-function errorOf({ code, detail, current }: Extract<Answer, { kind: "refused" }>): StoreError {
-  return code === "storage_unavailable"
-    ? new StorageUnavailable(detail)
-    : new StoreError(code, detail, { details: { ...current } });
 }

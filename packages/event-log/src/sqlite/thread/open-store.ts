@@ -7,8 +7,15 @@ import { FileLog, removeLog, UnusableLog } from "../../file-log/file-log.js";
 import type { ProfileCommit } from "../../ports/profiles.js";
 import type { SnapshotInfo } from "../../ports/snapshots.js";
 import type { Applied } from "../calls/applied.js";
-import type { Call, CallAnswer, LogStats, Operations, Snapshot } from "../calls/operations.js";
-import { Refusal } from "../calls/refusal.js";
+import {
+  type Call,
+  type CallAnswer,
+  DONE,
+  type LogStats,
+  type Operations,
+  type Snapshot,
+} from "../calls/operations.js";
+import { Refusal, refusedWith } from "../calls/refusal.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import { ConsumerTables } from "../consumers/consumer-tables.js";
 import { PurgedMessages } from "../consumers/purged-messages.js";
@@ -665,10 +672,6 @@ interface Checkpointed {
   readonly checkpointed: number;
 }
 
-function refusedWith({ code, message, current }: Refusal): CallAnswer {
-  return { kind: "refused", code, detail: message, current };
-}
-
 function bytesOf(calls: readonly Call[]): number {
   return calls.reduce(
     (sum, { request }) => sum + ((request as { bodies?: Uint8Array }).bodies?.byteLength ?? 0),
@@ -682,8 +685,6 @@ function inTurn(calls: readonly Call[]): Call[] {
     operation === "append" ? 2 : operation === "retain" ? 1 : 0;
   return [...calls].sort((a, b) => turnOf(a) - turnOf(b));
 }
-
-const DONE: CallAnswer = { kind: "done", answer: undefined };
 
 /** A call without which the others are to be run again. */
 interface FailedCall {

@@ -4,12 +4,13 @@ import {
   CALLS,
   type Call,
   type CallAnswer,
+  DONE,
   type FromWorker,
   isWrite,
   type Operations,
   type ToWorker,
 } from "../calls/operations.js";
-import { Refusal } from "../calls/refusal.js";
+import { Refusal, refusedWith } from "../calls/refusal.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import { asRefusal, isContained, isDamage } from "../database/damage.js";
 import { CannotOpen, describe, isDamagedFile } from "../database/database.js";
@@ -204,7 +205,7 @@ export class StoreServer {
         return [];
       case "clear":
         this.#replace(this.#store.cleared());
-        return [{ id: call.id, kind: "done", answer: undefined }];
+        return [{ id: call.id, ...DONE }];
       case "apply":
         return [this.#apply(call)];
       default: {
@@ -264,10 +265,7 @@ export class StoreServer {
       const store = this.#store;
       if (this.#compacting.length > 0 && !store.isCompacting) {
         const answers = this.#compacting.map(
-          ({ id }): Answer =>
-            refusal === undefined
-              ? { id, kind: "done", answer: undefined }
-              : { id, kind: "refused", code: refusal.code, detail: refusal.message, current: undefined },
+          ({ id }): Answer => ({ id, ...(refusal === undefined ? DONE : refusedWith(refusal)) }),
         );
         this.#compacting = [];
         this.#post({ kind: "answers", answers, stats: store.stats });
@@ -332,6 +330,6 @@ function answerTo({ id }: Call, run: () => unknown): Answer {
     return { id, kind: "done", answer: run() };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { id, kind: "refused", code: error.code, detail: error.message, current: error.current };
+    return { id, ...refusedWith(error) };
   }
 }
