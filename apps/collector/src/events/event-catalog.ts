@@ -4,6 +4,7 @@ import {
   DOCUMENT_KINDS,
   type DocumentPut,
   lastMessageIndex,
+  type NewBatch,
   type Offset,
   offsetAt,
   type Store,
@@ -13,6 +14,7 @@ import type { Clock } from "@sluice/resilience";
 import type { PlanOf } from "../documents/source-plan.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import { countViolation, type EventEntry, eventOf } from "./event-entry.js";
+import { HandedOn } from "./handed-on.js";
 import { SourceEvents, type SourceEventsDocument } from "./source-events.js";
 import { takeBatch } from "./take-batch.js";
 
@@ -30,6 +32,11 @@ export interface EventCatalog {
   of(sourceId: string): Pick<SourceEvents, "list" | "notKept">;
   /** Messages of the log that are not counted yet. */
   readonly behind: number;
+  /**
+   * Finds the names of a batch before it is stored. Call what it returns with the offset that the batch got; otherwise the batch is read from
+   * the log.
+   */
+  admit(batch: NewBatch): ((first: Offset) => void) | undefined;
   /** Counts a message that never reaches the log. */
   addRefused(refused: RefusedByPlan): void;
   /** Forgets everything, because the log was emptied. */
@@ -49,7 +56,7 @@ export interface EventCatalogOptions {
 }
 
 const READ_LIMITS = { messages: 500, bytes: 256 * 1_024 } as const;
-/** How often the end of the log is looked at. */
+/** How often the end of the log is looked at. More often, each look would read a few messages, at the price of many. */
 const IDLE_MS = 1_000;
 /** Between two reads, the reader rests this many times as long as it worked: it uses at most a fifth of the thread. */
 const REST_FACTOR = 4;
@@ -89,6 +96,7 @@ async function readStored({ config }: { readonly config: ConfigStore }): Promise
 class CatalogReader implements EventCatalog {
   readonly #options: EventCatalogOptions;
   readonly #sources: Map<string, SourceEvents>;
+  readonly #handedOn = new HandedOn();
   readonly #stopping = new AbortController();
   #position: Offset;
   #storedPosition: Offset;
@@ -135,6 +143,20 @@ class CatalogReader implements EventCatalog {
     return Math.max(0, this.#options.store.log.head() - this.#position);
   }
 
+  admit(batch: NewBatch): ((first: Offset) => void) | undefined {
+    const { sourceId } = batch;
+    const events = this.#sources.get(sourceId);
+    if (events === undefined || this.#options.planOf(sourceId)?.mode === "report") return undefined;
+    const names = this.#handedOn.admit(batch, events, this.#sampled);
+    return (
+      names &&
+      ((first) => {
+        this.#handedOn.add(first, names);
+        this.#position = this.#handedOn.countAfter(this.#position);
+      })
+    );
+  }
+
   addRefused({ sourceId, atMs, message, violation }: RefusedByPlan): void {
     const entry = this.#eventsOf(sourceId).entry(eventOf(message), atMs, false);
     if (entry !== undefined)
@@ -148,6 +170,7 @@ class CatalogReader implements EventCatalog {
 
   async clear(): Promise<void> {
     this.#position = this.#options.store.log.head();
+    this.#handedOn.clear();
     await Promise.all([...this.#sources.keys()].map((id) => this.#forget(id)));
     await this.#store();
   }
@@ -167,8 +190,10 @@ class CatalogReader implements EventCatalog {
     while (!signal.aborted) {
       let restMs = IDLE_MS;
       try {
-        const workedMs = this.behind > 0 ? await this.#readOn() : undefined;
-        if (workedMs !== undefined) restMs = Math.max(MIN_REST_MS, REST_FACTOR * workedMs);
+        this.#sampleAgain();
+        const head = this.#options.store.log.head();
+        const workedMs = this.behind > 0 ? await this.#readOn(head) : 0;
+        if (this.#position < head) restMs = Math.max(MIN_REST_MS, REST_FACTOR * workedMs);
         if (clock.monotonic() - this.#storedAtMs >= STORE_EVERY_MS) await this.#store();
       } catch (error) {
         // The store reports its own failures; damaged data stays in the way until it is repaired.
@@ -181,25 +206,32 @@ class CatalogReader implements EventCatalog {
     }
   }
 
-  /** Counts a stretch of the log. Resolves with how long that kept the thread; undefined if there was nothing to read. */
-  async #readOn(): Promise<number | undefined> {
-    const after = this.#position;
+  /** Lets messages of all names be looked into again, from time to time. */
+  #sampleAgain(): void {
+    const nowMs = this.#options.clock.monotonic();
+    if (nowMs - this.#sampledSinceMs < SAMPLE_EVERY_MS) return;
+    this.#sampled.clear();
+    this.#handedOn.askAgain();
+    this.#sampledSinceMs = nowMs;
+  }
+
+  /** Counts a stretch of the log, up to a batch that was handed on. Resolves with how long that kept the thread. */
+  async #readOn(head: Offset): Promise<number> {
     const { store, clock } = this.#options;
-    const { log } = store;
-    const head = log.head();
-    const batches = await log.read(after, READ_LIMITS);
+    const unknown = (this.#handedOn.next ?? Number.POSITIVE_INFINITY) - 1 - this.#position;
+    const messages = Math.max(1, Math.min(READ_LIMITS.messages, unknown));
+    const batches = await store.log.read(this.#position, { ...READ_LIMITS, messages });
+    // Batches may have been handed on meanwhile.
+    const after = this.#position;
     // Retention or a deletion may have removed what is left.
-    if (batches.length === 0) this.#position = head;
+    if (batches.length === 0) this.#position = Math.max(head, this.#position) as Offset;
     const startedMs = clock.monotonic();
-    if (startedMs - this.#sampledSinceMs >= SAMPLE_EVERY_MS) {
-      this.#sampled.clear();
-      this.#sampledSinceMs = startedMs;
-    }
     for (const batch of batches) {
       this.#take(batch, after);
       this.#position = Math.max(this.#position, offsetAt(batch.first, lastMessageIndex(batch))) as Offset;
     }
-    return batches.length === 0 ? undefined : clock.monotonic() - startedMs;
+    this.#position = this.#handedOn.countAfter(this.#position);
+    return clock.monotonic() - startedMs;
   }
 
   #take(batch: StoredBatch, after: Offset): void {

@@ -59,8 +59,8 @@ export function newEntry(event: Pick<EventEntry, "type" | "name">, atMs: number)
   };
 }
 
-export function countMessage(entry: EventEntry, atMs: number): void {
-  entry.count++;
+export function countMessage(entry: EventEntry, atMs: number, messages = 1): void {
+  entry.count += messages;
   entry.lastMs = Math.max(entry.lastMs, atMs);
 }
 

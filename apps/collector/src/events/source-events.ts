@@ -85,6 +85,11 @@ export class SourceEvents {
     return entry;
   }
 
+  /** `key`: as `keyOf` makes it. */
+  known(key: string): EventEntry | undefined {
+    return this.#entries.get(key);
+  }
+
   /** Whether there is room for the properties of a name. */
   get hasRoomForProperties(): boolean {
     return this.#properties < SOURCE_LIMITS.properties;

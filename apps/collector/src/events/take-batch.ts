@@ -12,7 +12,7 @@ import { countMessage, countViolation, type EventEntry, eventOf } from "./event-
 import type { SourceEvents } from "./source-events.js";
 
 /** So many messages of a name are looked into at once; after that, one from time to time. */
-const SAMPLED_FIRST = 50;
+export const SAMPLED_FIRST = 50;
 
 export interface BatchContext {
   readonly events: SourceEvents;

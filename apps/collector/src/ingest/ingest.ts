@@ -1,4 +1,4 @@
-import type { Store } from "@sluice/event-log";
+import type { NewBatch, Offset, Store } from "@sluice/event-log";
 import { findWriteKey, StorageUnavailable } from "@sluice/event-log";
 import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
@@ -33,6 +33,8 @@ export interface IngestOptions {
   readonly tracing?: Tracing | undefined;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "isSuppressed"> | undefined;
+  /** Called with each batch before it is stored; what it returns is called with the offset that the batch got. Default: nothing. */
+  readonly events?: { admit(batch: NewBatch): ((first: Offset) => void) | undefined } | undefined;
   /** The region this collector runs as. Undefined: regions are not configured, and every known key is accepted. */
   readonly region: Region | undefined;
   /** Base URLs of the regions, for clients that sent to the wrong one. */
@@ -195,7 +197,7 @@ function requestRefusal(
 }
 
 /** Stores what was admitted, and resolves when it is on disk. What it waits with does not hold the batch. */
-function batchAppender({ store, metrics, clock, tracing }: IngestOptions) {
+function batchAppender({ store, metrics, clock, tracing, events }: IngestOptions) {
   const traceIngest = tracing && ingestTracer(tracing, clock);
   return async (kind: MessageKind | undefined, { batch, refusals }: Admitted): Promise<IngestSuccess> => {
     if (kind !== undefined && refusals[0] !== undefined) throw invalidMessage(refusals[0]);
@@ -204,11 +206,13 @@ function batchAppender({ store, metrics, clock, tracing }: IngestOptions) {
     const messages = batch.keys.length;
     const endTimer = metrics.appending();
     const endTrace = traceIngest?.(batch);
+    const countNames = events?.admit(batch);
     return store.log
       .append(batch)
       .finally(endTimer)
-      .then(({ duplicates }) => {
+      .then(({ duplicates, first }) => {
         endTrace?.(duplicates);
+        if (first !== undefined) countNames?.(first);
         metrics.accepted(sourceId, messages, duplicates.length);
         return success(messages, refusals, duplicates.length);
       });

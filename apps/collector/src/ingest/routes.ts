@@ -9,7 +9,7 @@ import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import type { PlanRefusal } from "./admit-request.js";
-import { createIngest, type Ingest } from "./ingest.js";
+import { createIngest, type Ingest, type IngestOptions } from "./ingest.js";
 import { ingestMetrics, loggingOutages } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
 import { posthogRoutes } from "./posthog/posthog-routes.js";
@@ -30,6 +30,7 @@ export interface IngestRoutesOptions {
   readonly tracing?: Tracing | undefined;
   /** Default: nobody is suppressed. */
   readonly suppressions?: Pick<Suppressions, "isSuppressed">;
+  readonly events?: IngestOptions["events"];
   /** Called for each message that a source's plan refused. */
   readonly onPlanRefusal?: (refused: PlanRefusal) => void;
   /** The region this collector runs as; undefined if no region is configured. */

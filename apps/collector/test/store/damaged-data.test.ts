@@ -143,7 +143,7 @@ describe("a read that finds damaged data", () => {
     );
     await expect(store.log.read(BEFORE_FIRST, { messages: 10, bytes: 1e6 })).rejects.toMatchObject(DAMAGED);
     await expect(store.log.find({}, { limit: 1_000 })).rejects.toMatchObject(DAMAGED);
-    expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
+    expect(await store.log.append(idsBatch(["new"]))).toMatchObject({ duplicates: [] });
     expect(store.health()).toEqual({ kind: "ready" });
   });
 
@@ -321,7 +321,7 @@ describe("a write that finds damaged data", () => {
       retries: 0,
     });
     await expect(settle("dst_2")).rejects.toMatchObject(DAMAGED);
-    expect(await store.log.append(idsBatch(["third"]))).toEqual({ duplicates: [] });
+    expect(await store.log.append(idsBatch(["third"]))).toMatchObject({ duplicates: [] });
   });
 
   it("refuses to purge a user with unreadable attempts, and purges others", async () => {
@@ -330,7 +330,7 @@ describe("a write that finds damaged data", () => {
     // It changed nothing, so it can be repeated once the folder is repaired.
     expect((await store.log.find({ userId: "user-0" }, { limit: 5 })).items).toHaveLength(1);
     expect(await store.purge({ userId: "user-99" })).toMatchObject({ messages: 1, attempts: 1 });
-    expect(await store.log.append(idsBatch(["new"]))).toEqual({ duplicates: [] });
+    expect(await store.log.append(idsBatch(["new"]))).toMatchObject({ duplicates: [] });
     expect(store.health()).toEqual({ kind: "ready" });
   });
 
@@ -382,7 +382,7 @@ describe("work between commits that finds damaged data", () => {
     for (let i = 0; reported.length === 0 && i < 1_000; i++) await store.config.put("nothing", "n", i);
     for (let i = 0; i < 3; i++) {
       await clock.advance(10_000);
-      expect(await store.log.append(idsBatch([`new-${i}`]))).toEqual({ duplicates: [] });
+      expect(await store.log.append(idsBatch([`new-${i}`]))).toMatchObject({ duplicates: [] });
       expect(store.health()).toEqual({ kind: "ready" });
     }
     expect(reported).toHaveLength(1);

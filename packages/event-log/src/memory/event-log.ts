@@ -45,7 +45,7 @@ export function memoryEventLog(options: MemoryEventLogOptions): MemoryEventLog {
       head = lastOffset(stored);
       usage.accepted(batch.sourceId, batch.receivedAtMs, batch.keys.length - duplicates.length);
       for (const listener of listeners) listener();
-      return { duplicates };
+      return duplicates.length === 0 ? { duplicates, first: stored.first } : { duplicates };
     },
 
     async read(after, max) {

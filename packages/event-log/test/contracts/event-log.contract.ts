@@ -34,7 +34,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
       const { log } = (await openStore()).store;
       const first = { ...idsBatch(["a", "b"]), ip: "192.0.2.1" };
       const second = { ...idsBatch(["c"], { sourceId: "src_2" }), onlyDestinations: ["dst_1"] };
-      expect(await log.append(first)).toEqual({ duplicates: [] });
+      expect(await log.append(first)).toMatchObject({ duplicates: [] });
       await log.append(second);
       const [one, two, ...more] = await log.read(BEFORE_FIRST, ALL);
       const { keys: _, ...firstContent } = first;
@@ -43,6 +43,16 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect(two && { ...two, body: new Uint8Array(two.body) }).toEqual({ ...secondContent, first: 2 });
       expect(more).toEqual([]);
       expect(log.head()).toBe(2);
+    });
+
+    it("tells where a batch without duplicates begins", async () => {
+      const { log } = (await openStore()).store;
+      const together = await Promise.all([log.append(idsBatch(["a", "b"])), log.append(idsBatch(["c"]))]);
+      expect(together.map(({ first }) => first)).toEqual([0, 2]);
+      expect((await log.append(idsBatch(["d", "a"]))).first).toBeUndefined();
+      const { first } = await log.append(idsBatch(["e"]));
+      const [stored] = await log.read(((first ?? 0) - 1) as Offset, ALL);
+      expect(stored?.first).toBe(first);
     });
 
     it("keeps the kind from the path of a single call, and generated ids", async () => {
@@ -171,7 +181,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
     it("treats the same id at two sources as two messages", async () => {
       const { log } = (await openStore()).store;
       await log.append(idsBatch(["a"], { sourceId: "src_1" }));
-      expect(await log.append(idsBatch(["a"], { sourceId: "src_2" }))).toEqual({ duplicates: [] });
+      expect(await log.append(idsBatch(["a"], { sourceId: "src_2" }))).toMatchObject({ duplicates: [] });
       expect(await found(log, { messageId: "a" })).toEqual(["a", "a"]);
       expect(await found(log, { messageId: "a", sourceId: "src_2" })).toEqual(["a"]);
     });
@@ -179,7 +189,7 @@ export function eventLogContract(name: string, open: OpenStore): void {
     it("is not misled by similar ids", async () => {
       const { log } = (await openStore()).store;
       const ids = ["a", "A", "a ", "", "\0", "a\0", "ä", "a\u0308", "\ud800", "__proto__", "0", "00"];
-      expect(await log.append(idsBatch(ids))).toEqual({ duplicates: [] });
+      expect(await log.append(idsBatch(ids))).toMatchObject({ duplicates: [] });
       expect(await log.append(idsBatch(ids))).toEqual({ duplicates: ids.map((_, index) => index) });
     });
 

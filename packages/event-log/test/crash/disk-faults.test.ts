@@ -86,7 +86,7 @@ describe.skipIf(!mayMount())("a full disk (needs root, to mount a small one)", (
       rmSync(ballast);
       while (store.health().kind === "unavailable") await systemClock.sleep(10);
       expect(store.log.head()).toBe(head);
-      expect(await store.log.append(idsBatch(["late"]))).toEqual({ duplicates: [] });
+      expect(await store.log.append(idsBatch(["late"]))).toMatchObject({ duplicates: [] });
     } finally {
       await store.close();
       execFileSync("umount", ["-l", mountPoint]);

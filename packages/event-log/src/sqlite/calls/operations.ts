@@ -188,6 +188,8 @@ export interface AdmittedBy {
 }
 
 export interface AppendAnswer {
+  /** The offset of the first item of the first batch. Absent with duplicates: batches of nothing else are not stored. */
+  readonly first?: number;
   /** A document by which messages are admitted has changed since, and nothing was stored. */
   readonly isHandedBack?: true;
   /** Pairs: the index of a batch in the request, the index of a message in that batch. */

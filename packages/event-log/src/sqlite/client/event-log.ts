@@ -14,11 +14,13 @@ import { SourceNames } from "./source-names.js";
 
 /** Settles the promise of one append. */
 interface Waiting {
+  /** How many offsets its batch takes. */
+  readonly items: number;
   resolve(result: AppendResult): void;
   reject(error: unknown): void;
 }
 
-interface PendingAppend extends Waiting {
+interface PendingAppend extends Omit<Waiting, "items"> {
   readonly batch: HashedBatch;
   /** The seed of the store whose hashes the batch has. */
   readonly seed: number;
@@ -38,7 +40,7 @@ const MAX_REQUESTS = 4;
 /** A request of this size takes no more batches, so that no commit takes long. */
 const REQUEST_BYTES = 1024 * 1024;
 
-const NO_DUPLICATES: AppendResult = { duplicates: [] };
+const NO_DUPLICATES: readonly number[] = [];
 const HANDED_BACK: AppendResult = { duplicates: [], isHandedBack: true };
 
 /** The main thread's side of the event log. */
@@ -114,7 +116,10 @@ export class SqliteEventLog implements EventLog {
       if (group.length === 0) continue;
       this.#requests += 1;
       // Only the promises wait for the answer: the batches are in the request.
-      const waiting = group.map(({ resolve, reject }): Waiting => ({ resolve, reject }));
+      const waiting = group.map(({ resolve, reject, batch }): Waiting => {
+        const items = lastMessageIndex(batch.content) + 1;
+        return { items, resolve, reject };
+      });
       this.#append(group)
         .then((answer) => settle(waiting, answer))
         .catch((error: unknown) => {
@@ -265,9 +270,13 @@ function replaced(): StorageUnavailable {
   return new StorageUnavailable("the store was replaced while the messages arrived");
 }
 
-function settle(waiting: readonly Waiting[], { duplicates, isHandedBack }: AppendAnswer): void {
+function settle(waiting: readonly Waiting[], { first = 0, duplicates, isHandedBack }: AppendAnswer): void {
   if (duplicates === undefined) {
-    for (const { resolve } of waiting) resolve(isHandedBack ? HANDED_BACK : NO_DUPLICATES);
+    let next = first;
+    for (const { resolve, items } of waiting) {
+      resolve(isHandedBack ? HANDED_BACK : { duplicates: NO_DUPLICATES, first: next as Offset });
+      next += items;
+    }
     return;
   }
   const byBatch = waiting.map((): number[] => []);

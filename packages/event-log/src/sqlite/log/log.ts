@@ -104,6 +104,7 @@ export class Log {
     this.#addSources(request.newSources);
     // A segment can also be sealed between two appends, because of its age.
     if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
+    const first = this.#segments.end;
     const isSmall = batches.length <= FEW_BATCHES * BATCH.size && bodies.length <= this.#rowBytes;
     const pending = new PendingWrite(keys.length, this.#segments.end, isSmall);
     const duplicates: number[] = [];
@@ -121,7 +122,7 @@ export class Log {
     }
     this.#writeRow(pending, bodies);
     this.#writeKeys(pending);
-    return duplicates.length === 0 ? {} : { duplicates };
+    return duplicates.length === 0 ? { first } : { duplicates };
   }
 
   #addSources(sources: AppendOperation["newSources"]): void {
