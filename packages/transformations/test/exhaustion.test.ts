@@ -1,8 +1,11 @@
+import { type Clock, systemClock } from "@sluice/resilience";
 import { afterAll, describe, expect, it } from "vitest";
 import { openSandboxes } from "../src/index.js";
 import { codeOf, itemOf, itemsOf } from "./items.js";
 
-const sandboxes = openSandboxes({ deadlineMs: 400 });
+/** On a machine with a load of ten, what takes 400 ms of CPU takes as long on the clock as a call that never asks for the time may. */
+const slowClock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(20 * ms, run) };
+const sandboxes = openSandboxes({ deadlineMs: 400, clock: slowClock });
 afterAll(() => sandboxes.close());
 
 const innocent = codeOf("export default (m) => ({ ...m, event: 'fine' })");
@@ -84,6 +87,14 @@ describe("exhaustion ends its own run, names the cause, and stops nobody else", 
     expect(message).not.toBe("");
     expect(message.length).toBeLessThan(1_200);
     await isInnocentFine();
+  });
+
+  it("objects without end are told as memory, whatever time there is", async () => {
+    const patient = openSandboxes({ deadlineMs: 20_000, clock: slowClock });
+    const code = codeOf("export default (m) => { const a = []; for (;;) a.push({ a }) }");
+    const [result] = await patient.run(code, [itemOf()]);
+    await patient.close();
+    expect(result).toMatchObject({ code: "memory", message: "More than 64 MB of memory were needed" });
   });
 
   it("thousands of lines of log are cut to 20, each to 1,024 characters, and counted", async () => {

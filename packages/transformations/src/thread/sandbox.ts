@@ -169,7 +169,8 @@ export class Vm {
     const place = placeIn(String(error?.stack ?? ""), this.shift);
     const message = String(error?.message ?? error);
     if (error?.name === "InternalError" && message === "interrupted") return { ...LATE, ...place };
-    if (error === null || message === "out of memory")
+    // There may be no memory for the error, or for its message.
+    if (error === null || message === "out of memory" || (message === "" && this.isFull))
       return { code: "memory", message: `More than ${this.#mostMb} MB of memory were needed`, ...place };
     // The parser of JSON says so with a SyntaxError.
     if (message === "stack overflow") return { code: "stack", message: STACK_FULL, ...place };
