@@ -55,7 +55,7 @@ async function runSnippet(snippet: Snippet): Promise<string> {
   const { stdout } = await run(command, args, {
     cwd: ROOT,
     env: { ...process.env, ...collector.env, CURL_HOME: "/dev/null" },
-    timeout: 20_000,
+    timeout: 100_000,
   });
   return stdout;
 }
@@ -93,7 +93,7 @@ test("README: the packages install elsewhere, as ES module and CommonJS", async 
       .replace("npm run build\n", "")
       .replaceAll("/tmp/sluice", join(folder, "tarballs"))
       .replace("cd your-app", `cd ${app}`);
-    await run("bash", ["-euo", "pipefail", "-c", code], { cwd: ROOT, timeout: 60_000 });
+    await run("bash", ["-euo", "pipefail", "-c", code], { cwd: ROOT, timeout: 100_000 });
     const names = '["@sluice/node", "@sluice/webhooks"]';
     const esm = `for (const name of ${names}) console.log(Object.keys(await import(name)).length > 1)`;
     const cjs = `for (const name of ${names}) console.log(Object.keys(require(name)).length > 1)`;

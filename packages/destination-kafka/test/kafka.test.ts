@@ -47,335 +47,322 @@ const connectAnywhere: Connect = ({ host, port, tls = false, ca, signal }) =>
     };
   });
 
-describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)(
-  "on a real broker",
-  { timeout: 60_000 },
-  () => {
-    let server: KafkaServer;
-    let topics = 0;
-    beforeAll(async () => {
-      server = await kafkaServer();
-    });
-    afterAll(() => server?.[Symbol.asyncDispose]());
+describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker", () => {
+  let server: KafkaServer;
+  let topics = 0;
+  beforeAll(async () => {
+    server = await kafkaServer();
+  });
+  afterAll(() => server?.[Symbol.asyncDispose]());
 
-    async function topicOf(config?: { readonly [name: string]: string }): Promise<string> {
-      const topic = `topic-${++topics}`;
-      await server.createTopic(topic, config);
-      return topic;
-    }
+  async function topicOf(config?: { readonly [name: string]: string }): Promise<string> {
+    const topic = `topic-${++topics}`;
+    await server.createTopic(topic, config);
+    return topic;
+  }
 
-    const settingsFor = (topic: string, change: object = {}) => ({
-      ...{ brokers: server.brokers.plain, topic, security: "none", mechanism: "none" },
-      ...{ compression: "gzip", maxAgeSeconds: 1 },
-      ...change,
-    });
-    const SIGN_IN = { mechanism: "plain", user: "sluice", password: PASSWORD };
+  const settingsFor = (topic: string, change: object = {}) => ({
+    ...{ brokers: server.brokers.plain, topic, security: "none", mechanism: "none" },
+    ...{ compression: "gzip", maxAgeSeconds: 1 },
+    ...change,
+  });
+  const SIGN_IN = { mechanism: "plain", user: "sluice", password: PASSWORD };
 
-    async function opened(settings: object, connect: Connect = connectAnywhere): Promise<DeliversBatches> {
-      const context = { connect, now: () => 0, log() {} };
-      const open = (await kafka.definition.open(settings as never, context)) as DeliversBatches;
-      onTestFinished(() => open.close?.());
-      return open;
-    }
+  async function opened(settings: object, connect: Connect = connectAnywhere): Promise<DeliversBatches> {
+    const context = { connect, now: () => 0, log() {} };
+    const open = (await kafka.definition.open(settings as never, context)) as DeliversBatches;
+    onTestFinished(() => open.close?.());
+    return open;
+  }
 
-    const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
-    const message = (id: string, payload: object = {}): OutgoingMessage => ({
-      id,
-      sourceId: "src_1",
-      timestamp: "2026-01-02T03:04:05.678Z",
-      position: 7,
-      receivedAtMs: 1_767_323_046_000,
-      payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
-    });
-    const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]): Promise<BatchResult> =>
-      open.deliverBatch({ id: "0", messages }, attempt());
-    const idsIn = async (topic: string): Promise<readonly unknown[]> =>
-      (await server.read(topic)).map(({ value }) => value.messageId);
+  const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
+  const message = (id: string, payload: object = {}): OutgoingMessage => ({
+    id,
+    sourceId: "src_1",
+    timestamp: "2026-01-02T03:04:05.678Z",
+    position: 7,
+    receivedAtMs: 1_767_323_046_000,
+    payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
+  });
+  const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]): Promise<BatchResult> =>
+    open.deliverBatch({ id: "0", messages }, attempt());
+  const idsIn = async (topic: string): Promise<readonly unknown[]> =>
+    (await server.read(topic)).map(({ value }) => value.messageId);
 
-    describe("the contract", () => {
-      let topic: string;
-      const checks = contractOf({
-        destination: kafka,
-        settings: async () => {
-          topic = await topicOf();
-          return settingsFor(topic);
-        },
-        unreachable: async () => settingsFor("nowhere", { brokers: `127.0.0.1:${await freePort()}` }),
-        arrived: async () => (await idsIn(topic)).map(String),
-        addsRepeated: true,
-      });
-      it.each(checks)("$name", ({ run }) => run());
-    });
-
-    it("writes records with the user as the key, and what they are in headers", async () => {
-      const topic = await topicOf();
-      const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
-      await deliver(
-        await opened(settingsFor(topic)),
-        { ...message("m1", { properties: { text: "ä😀" } }), trace },
-        message("m2", { userId: undefined, anonymousId: "a1" }),
-        message("m3", { type: "alias", userId: undefined, "Previous ID": "a1", "User ID": "u1" }),
-        message("m4", { type: "delete", event: undefined, userId: "u1" }),
-      );
-      const records = await server.read(topic);
-      const about = (id: string) => records.find(({ headers }) => headers["message-id"] === id);
-      expect(about("m1")).toMatchObject({
-        key: "u1",
-        value: { messageId: "m1", event: "Ordered", userId: "u1", properties: { text: "ä😀" } },
-        headers: { "message-id": "m1", "source-id": "src_1", type: "track", ...trace },
-        timestamp: 1_767_323_046_000,
-      });
-      expect(about("m2")).toMatchObject({ key: "a1" });
-      expect(about("m2")?.headers).toEqual({ "message-id": "m2", "source-id": "src_1", type: "track" });
-      expect(about("m3")).toMatchObject({ key: "u1", headers: { type: "alias" } });
-      expect(about("m4")).toMatchObject({ key: "u1", headers: { type: "delete" } });
-    });
-
-    it.each(["gzip", "none"])(
-      "keeps the order of each user in a batch of many requests, with compression %s",
-      async (compression) => {
-        const topic = await topicOf();
-        const messages = Array.from({ length: 3_000 }, (_, index) =>
-          message(`m${index}`, { userId: `u${index % 40}`, properties: { text: "x".repeat(1_000) } }),
-        );
-        const open = await opened(settingsFor(topic, { compression }));
-        expect(await deliver(open, ...messages)).toMatchObject({ kind: "delivered", others: [] });
-        const records = await server.read(topic);
-        expect(records).toHaveLength(3_000);
-        expect(new Set(records.map(({ partition }) => partition)).size).toBe(PARTITIONS);
-        for (const user of Map.groupBy(records, ({ key }) => key).values()) {
-          const numbers = user.map(({ value }) => Number(String(value.messageId).slice(1)));
-          expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
-        }
+  describe("the contract", () => {
+    let topic: string;
+    const checks = contractOf({
+      destination: kafka,
+      settings: async () => {
+        topic = await topicOf();
+        return settingsFor(topic);
       },
+      unreachable: async () => settingsFor("nowhere", { brokers: `127.0.0.1:${await freePort()}` }),
+      arrived: async () => (await idsIn(topic)).map(String),
+      addsRepeated: true,
+    });
+    it.each(checks)("$name", ({ run }) => run());
+  });
+
+  it("writes records with the user as the key, and what they are in headers", async () => {
+    const topic = await topicOf();
+    const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
+    await deliver(
+      await opened(settingsFor(topic)),
+      { ...message("m1", { properties: { text: "ä😀" } }), trace },
+      message("m2", { userId: undefined, anonymousId: "a1" }),
+      message("m3", { type: "alias", userId: undefined, "Previous ID": "a1", "User ID": "u1" }),
+      message("m4", { type: "delete", event: undefined, userId: "u1" }),
     );
+    const records = await server.read(topic);
+    const about = (id: string) => records.find(({ headers }) => headers["message-id"] === id);
+    expect(about("m1")).toMatchObject({
+      key: "u1",
+      value: { messageId: "m1", event: "Ordered", userId: "u1", properties: { text: "ä😀" } },
+      headers: { "message-id": "m1", "source-id": "src_1", type: "track", ...trace },
+      timestamp: 1_767_323_046_000,
+    });
+    expect(about("m2")).toMatchObject({ key: "a1" });
+    expect(about("m2")?.headers).toEqual({ "message-id": "m2", "source-id": "src_1", type: "track" });
+    expect(about("m3")).toMatchObject({ key: "u1", headers: { type: "alias" } });
+    expect(about("m4")).toMatchObject({ key: "u1", headers: { type: "delete" } });
+  });
 
-    it("lets only the message fail that is too large", async () => {
-      const topic = await topicOf({ "max.message.bytes": "3000" });
-      const messages = Array.from({ length: 40 }, (_, index) =>
-        message(`m${index}`, { properties: { text: index === 21 ? "x".repeat(4_000) : "x".repeat(200) } }),
+  it.each(["gzip", "none"])(
+    "keeps the order of each user in a batch of many requests, with compression %s",
+    async (compression) => {
+      const topic = await topicOf();
+      const messages = Array.from({ length: 3_000 }, (_, index) =>
+        message(`m${index}`, { userId: `u${index % 40}`, properties: { text: "x".repeat(1_000) } }),
       );
-      const open = await opened(settingsFor(topic, { compression: "none" }));
-      expect(await deliver(open, ...messages)).toMatchObject({
-        kind: "delivered",
-        others: [
-          {
-            index: 21,
-            result: { kind: "failed", reason: "MESSAGE_TOO_LARGE", detail: /Raise max\.message\.bytes/ },
-          },
-        ],
-      });
-      expect(await idsIn(topic)).toEqual(messages.filter((_, index) => index !== 21).map(({ id }) => id));
-    });
-
-    it.each(["plain", "scram-sha-256", "scram-sha-512"])(
-      "signs in with %s, encrypted or not",
-      async (mechanism) => {
-        for (const encryption of [
-          { brokers: server.brokers.sasl },
-          { brokers: server.brokers.sasltls, security: "tls", ca: CA },
-        ]) {
-          const topic = await topicOf();
-          const settings = settingsFor(topic, { ...SIGN_IN, mechanism, ...encryption });
-          expect(await deliver(await opened(settings), message("m1"))).toMatchObject({ kind: "delivered" });
-          expect(await idsIn(topic)).toEqual(["m1"]);
-        }
-      },
-    );
-
-    it.each<[string, () => object, string, RegExp]>([
-      ["no topic", () => ({ topic: "nowhere" }), "UNKNOWN_TOPIC_OR_PARTITION", /no topic nowhere.*Create it/],
-      ...["plain", "scram-sha-256"].map((mechanism): [string, () => object, string, RegExp] => [
-        `a wrong password (${mechanism})`,
-        () => ({ brokers: server.brokers.sasl, ...SIGN_IN, mechanism, password: "wrong password" }),
-        "SASL_AUTHENTICATION_FAILED",
-        /refused the user sluice/,
-      ]),
-      [
-        "no sign-in",
-        () => ({ brokers: server.brokers.sasl }),
-        "ECONNRESET",
-        /other security or another mechanism/,
-      ],
-      ["no encryption", () => ({ brokers: server.brokers.tls }), "ECONNRESET", /other security/],
-      [
-        "an unknown certificate",
-        () => ({ brokers: server.brokers.tls, security: "tls" }),
-        "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-        /certificate of 127\.0\.0\.1:\d+ is not trusted/,
-      ],
-      [
-        "encryption that the broker does not have",
-        () => ({ security: "tls" }),
-        "ECONNRESET",
-        /other security/,
-      ],
-    ])("says what to do: %s", async (_name, change, reason, expected) => {
-      const settings = settingsFor(await topicOf(), change());
-      const result = await deliver(await opened(settings), message("m1"));
-      expect(result).toMatchObject({ kind: "retry", reason, detail: expect.stringMatching(expected) });
-      expect(JSON.stringify(result)).not.toContain("wrong password");
-    });
-
-    it("says what to do if the permission or the topic is missing, and goes on when that is repaired", async () => {
-      const topic = await topicOf();
-      const acl = {
-        ...{ resourceType: 2, resourceName: topic, resourcePatternType: 3 },
-        ...{ principal: "User:somebody", host: "*", operation: 4, permissionType: 3 },
-      };
-      await server.admin.createAcls({ acl: [acl] });
-      const open = await opened(settingsFor(topic, { brokers: server.brokers.sasl, ...SIGN_IN }));
-      const result = await deliver(open, message("m1"));
-      expect(result).toMatchObject({
-        kind: "retry",
-        reason: "TOPIC_AUTHORIZATION_FAILED",
-        detail: /user sluice may not write to topic-\d+\. Grant Write and Describe/,
-      });
-      await server.admin.createAcls({ acl: [{ ...acl, principal: "User:sluice" }] });
-      await expect.poll(() => deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
-      await server.admin.deleteTopics({ topics: [topic] });
-      await expect
-        .poll(() => deliver(open, message("m2")))
-        .toMatchObject({ kind: "retry", reason: "UNKNOWN_TOPIC_OR_PARTITION" });
-      await server.createTopic(topic);
-      await expect.poll(() => deliver(open, message("m2"))).toMatchObject({ kind: "delivered" });
-      expect(await idsIn(topic)).toEqual(["m2"]);
-    });
-
-    it("adds nothing if an answer is lost, and the batch comes again", async () => {
-      const topic = await topicOf();
-      const open = await opened(settingsFor(topic));
-      await deliver(open, message("m0"));
-      faults.losing = "next";
-      expect(await deliver(open, message("m1"), message("m2"))).toMatchObject({ kind: "delivered" });
-      faults.losing = "all";
-      const batch = [message("m3"), message("m4")];
-      expect(await deliver(open, ...batch)).toMatchObject({ kind: "retry", reason: "ECONNRESET" });
-      faults.losing = "none";
-      expect(await deliver(open, ...batch)).toMatchObject({ kind: "delivered" });
-      expect(await idsIn(topic)).toEqual(["m0", "m1", "m2", "m3", "m4"]);
-    });
-
-    it("loses nothing if other messages come after a lost answer", async () => {
-      const topic = await topicOf();
-      const open = await opened(settingsFor(topic));
-      await deliver(open, message("m0"));
-      faults.losing = "all";
-      expect(await deliver(open, message("m1"))).toMatchObject({ kind: "retry" });
-      faults.losing = "none";
-      expect(await deliver(open, message("m2"))).toMatchObject({ kind: "delivered" });
-      expect(await deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
-      // It had been written before.
-      expect(await idsIn(topic)).toEqual(["m0", "m1", "m2", "m1"]);
-    });
-
-    it("ends with its signal while the broker does not answer, and delivers afterwards", async () => {
-      const topic = await topicOf();
-      const open = await opened(settingsFor(topic));
-      await deliver(open, message("m0"));
-      server.pause();
-      const controller = new AbortController();
-      const cut = open.deliverBatch({ id: "0", messages: [message("m1")] }, attempt(controller.signal));
-      controller.abort();
-      expect(await cut).toMatchObject({ kind: "retry" });
-      server.resume();
-      expect(await deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
-      expect(new Set(await idsIn(topic))).toEqual(new Set(["m0", "m1"]));
-    });
-
-    it("lets only the messages wait whose broker is gone", async () => {
-      await using two = await kafkaServer();
-      await using second = await two.join();
-      await two.createTopic("events", {}, [[1], [2]]);
-      const messages = Array.from({ length: 40 }, (_, index) =>
-        message(`m${index}`, { userId: `u${index}` }),
-      );
-      const open = await opened(settingsFor("events", { brokers: two.brokers.plain }));
+      const open = await opened(settingsFor(topic, { compression }));
       expect(await deliver(open, ...messages)).toMatchObject({ kind: "delivered", others: [] });
-      const partitionOf = new Map((await two.read("events")).map(({ key, partition }) => [key, partition]));
-      await second.kill();
-      const { others = [], ...whole } = await deliver(open, ...messages);
-      expect(whole).toMatchObject({ kind: "delivered" });
-      const ofSecond = messages.flatMap((_, index) => (partitionOf.get(`u${index}`) === 1 ? [index] : []));
-      expect(others.map(({ index }) => index)).toEqual(ofSecond);
-      expect(others[0]?.result).toMatchObject({ kind: "retry", isReachable: true });
-      await second.start();
-      expect(
-        await deliver(open, ...ofSecond.map((index) => messages[index] as OutgoingMessage)),
-      ).toMatchObject({
+      const records = await server.read(topic);
+      expect(records).toHaveLength(3_000);
+      expect(new Set(records.map(({ partition }) => partition)).size).toBe(PARTITIONS);
+      for (const user of Map.groupBy(records, ({ key }) => key).values()) {
+        const numbers = user.map(({ value }) => Number(String(value.messageId).slice(1)));
+        expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+      }
+    },
+  );
+
+  it("lets only the message fail that is too large", async () => {
+    const topic = await topicOf({ "max.message.bytes": "3000" });
+    const messages = Array.from({ length: 40 }, (_, index) =>
+      message(`m${index}`, { properties: { text: index === 21 ? "x".repeat(4_000) : "x".repeat(200) } }),
+    );
+    const open = await opened(settingsFor(topic, { compression: "none" }));
+    expect(await deliver(open, ...messages)).toMatchObject({
+      kind: "delivered",
+      others: [
+        {
+          index: 21,
+          result: { kind: "failed", reason: "MESSAGE_TOO_LARGE", detail: /Raise max\.message\.bytes/ },
+        },
+      ],
+    });
+    expect(await idsIn(topic)).toEqual(messages.filter((_, index) => index !== 21).map(({ id }) => id));
+  });
+
+  it.each(["plain", "scram-sha-256", "scram-sha-512"])(
+    "signs in with %s, encrypted or not",
+    async (mechanism) => {
+      for (const encryption of [
+        { brokers: server.brokers.sasl },
+        { brokers: server.brokers.sasltls, security: "tls", ca: CA },
+      ]) {
+        const topic = await topicOf();
+        const settings = settingsFor(topic, { ...SIGN_IN, mechanism, ...encryption });
+        expect(await deliver(await opened(settings), message("m1"))).toMatchObject({ kind: "delivered" });
+        expect(await idsIn(topic)).toEqual(["m1"]);
+      }
+    },
+  );
+
+  it.each<[string, () => object, string, RegExp]>([
+    ["no topic", () => ({ topic: "nowhere" }), "UNKNOWN_TOPIC_OR_PARTITION", /no topic nowhere.*Create it/],
+    ...["plain", "scram-sha-256"].map((mechanism): [string, () => object, string, RegExp] => [
+      `a wrong password (${mechanism})`,
+      () => ({ brokers: server.brokers.sasl, ...SIGN_IN, mechanism, password: "wrong password" }),
+      "SASL_AUTHENTICATION_FAILED",
+      /refused the user sluice/,
+    ]),
+    [
+      "no sign-in",
+      () => ({ brokers: server.brokers.sasl }),
+      "ECONNRESET",
+      /other security or another mechanism/,
+    ],
+    ["no encryption", () => ({ brokers: server.brokers.tls }), "ECONNRESET", /other security/],
+    [
+      "an unknown certificate",
+      () => ({ brokers: server.brokers.tls, security: "tls" }),
+      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      /certificate of 127\.0\.0\.1:\d+ is not trusted/,
+    ],
+    ["encryption that the broker does not have", () => ({ security: "tls" }), "ECONNRESET", /other security/],
+  ])("says what to do: %s", async (_name, change, reason, expected) => {
+    const settings = settingsFor(await topicOf(), change());
+    const result = await deliver(await opened(settings), message("m1"));
+    expect(result).toMatchObject({ kind: "retry", reason, detail: expect.stringMatching(expected) });
+    expect(JSON.stringify(result)).not.toContain("wrong password");
+  });
+
+  it("says what to do if the permission or the topic is missing, and goes on when that is repaired", async () => {
+    const topic = await topicOf();
+    const acl = {
+      ...{ resourceType: 2, resourceName: topic, resourcePatternType: 3 },
+      ...{ principal: "User:somebody", host: "*", operation: 4, permissionType: 3 },
+    };
+    await server.admin.createAcls({ acl: [acl] });
+    const open = await opened(settingsFor(topic, { brokers: server.brokers.sasl, ...SIGN_IN }));
+    const result = await deliver(open, message("m1"));
+    expect(result).toMatchObject({
+      kind: "retry",
+      reason: "TOPIC_AUTHORIZATION_FAILED",
+      detail: /user sluice may not write to topic-\d+\. Grant Write and Describe/,
+    });
+    await server.admin.createAcls({ acl: [{ ...acl, principal: "User:sluice" }] });
+    await expect.poll(() => deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
+    await server.admin.deleteTopics({ topics: [topic] });
+    await expect
+      .poll(() => deliver(open, message("m2")))
+      .toMatchObject({ kind: "retry", reason: "UNKNOWN_TOPIC_OR_PARTITION" });
+    await server.createTopic(topic);
+    await expect.poll(() => deliver(open, message("m2"))).toMatchObject({ kind: "delivered" });
+    expect(await idsIn(topic)).toEqual(["m2"]);
+  });
+
+  it("adds nothing if an answer is lost, and the batch comes again", async () => {
+    const topic = await topicOf();
+    const open = await opened(settingsFor(topic));
+    await deliver(open, message("m0"));
+    faults.losing = "next";
+    expect(await deliver(open, message("m1"), message("m2"))).toMatchObject({ kind: "delivered" });
+    faults.losing = "all";
+    const batch = [message("m3"), message("m4")];
+    expect(await deliver(open, ...batch)).toMatchObject({ kind: "retry", reason: "ECONNRESET" });
+    faults.losing = "none";
+    expect(await deliver(open, ...batch)).toMatchObject({ kind: "delivered" });
+    expect(await idsIn(topic)).toEqual(["m0", "m1", "m2", "m3", "m4"]);
+  });
+
+  it("loses nothing if other messages come after a lost answer", async () => {
+    const topic = await topicOf();
+    const open = await opened(settingsFor(topic));
+    await deliver(open, message("m0"));
+    faults.losing = "all";
+    expect(await deliver(open, message("m1"))).toMatchObject({ kind: "retry" });
+    faults.losing = "none";
+    expect(await deliver(open, message("m2"))).toMatchObject({ kind: "delivered" });
+    expect(await deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
+    // It had been written before.
+    expect(await idsIn(topic)).toEqual(["m0", "m1", "m2", "m1"]);
+  });
+
+  it("ends with its signal while the broker does not answer, and delivers afterwards", async () => {
+    const topic = await topicOf();
+    const open = await opened(settingsFor(topic));
+    await deliver(open, message("m0"));
+    server.pause();
+    const controller = new AbortController();
+    const cut = open.deliverBatch({ id: "0", messages: [message("m1")] }, attempt(controller.signal));
+    controller.abort();
+    expect(await cut).toMatchObject({ kind: "retry" });
+    server.resume();
+    expect(await deliver(open, message("m1"))).toMatchObject({ kind: "delivered" });
+    expect(new Set(await idsIn(topic))).toEqual(new Set(["m0", "m1"]));
+  });
+
+  it("lets only the messages wait whose broker is gone", async () => {
+    await using two = await kafkaServer();
+    await using second = await two.join();
+    await two.createTopic("events", {}, [[1], [2]]);
+    const messages = Array.from({ length: 40 }, (_, index) => message(`m${index}`, { userId: `u${index}` }));
+    const open = await opened(settingsFor("events", { brokers: two.brokers.plain }));
+    expect(await deliver(open, ...messages)).toMatchObject({ kind: "delivered", others: [] });
+    const partitionOf = new Map((await two.read("events")).map(({ key, partition }) => [key, partition]));
+    await second.kill();
+    const { others = [], ...whole } = await deliver(open, ...messages);
+    expect(whole).toMatchObject({ kind: "delivered" });
+    const ofSecond = messages.flatMap((_, index) => (partitionOf.get(`u${index}`) === 1 ? [index] : []));
+    expect(others.map(({ index }) => index)).toEqual(ofSecond);
+    expect(others[0]?.result).toMatchObject({ kind: "retry", isReachable: true });
+    await second.start();
+    expect(await deliver(open, ...ofSecond.map((index) => messages[index] as OutgoingMessage))).toMatchObject(
+      {
         kind: "delivered",
         others: [],
-      });
-      expect(await two.read("events")).toHaveLength(80);
-    });
+      },
+    );
+    expect(await two.read("events")).toHaveLength(80);
+  });
 
-    async function collectorWith(settings: object): Promise<{ collector: TestCollector; id: string }> {
-      const collector = await startTestCollector({ destinations: [kafka], allowTargets: ["127.0.0.0/8"] });
-      onTestFinished(() => collector.close());
-      const body = { type: "kafka", sourceIds: [collector.sourceId], settings };
-      const { id } = (await collector.api("POST", "/destinations", body)) as { id: string };
-      return { collector, id };
-    }
+  async function collectorWith(settings: object): Promise<{ collector: TestCollector; id: string }> {
+    const collector = await startTestCollector({ destinations: [kafka], allowTargets: ["127.0.0.0/8"] });
+    onTestFinished(() => collector.close());
+    const body = { type: "kafka", sourceIds: [collector.sourceId], settings };
+    const { id } = (await collector.api("POST", "/destinations", body)) as { id: string };
+    return { collector, id };
+  }
 
-    it("is encrypted, with a certificate authority of one's own", async () => {
-      const topic = await topicOf();
-      const brokers = server.brokers.sasltls;
-      const settings = settingsFor(topic, { ...SIGN_IN, brokers, security: "tls", ca: CA });
-      const { collector, id } = await collectorWith(settings);
-      const sent = await collector.api("POST", `/destinations/${id}/test`, {});
-      expect(sent).toMatchObject({ state: "delivered" });
-      expect(await idsIn(topic)).toHaveLength(1);
-    });
+  it("is encrypted, with a certificate authority of one's own", async () => {
+    const topic = await topicOf();
+    const brokers = server.brokers.sasltls;
+    const settings = settingsFor(topic, { ...SIGN_IN, brokers, security: "tls", ca: CA });
+    const { collector, id } = await collectorWith(settings);
+    const sent = await collector.api("POST", `/destinations/${id}/test`, {});
+    expect(sent).toMatchObject({ state: "delivered" });
+    expect(await idsIn(topic)).toHaveLength(1);
+  });
 
-    it("connects to no address that brokers advertise but the collector does not allow", async () => {
-      const { collector, id } = await collectorWith(
-        settingsFor(await topicOf(), { brokers: server.brokers.hidden }),
+  it("connects to no address that brokers advertise but the collector does not allow", async () => {
+    const { collector, id } = await collectorWith(
+      settingsFor(await topicOf(), { brokers: server.brokers.hidden }),
+    );
+    const sent = JSON.stringify(await collector.api("POST", `/destinations/${id}/test`, {}));
+    expect(sent).toMatch(/192\.0\.2\.1:9092, which is set or which the brokers name, is not allowed/);
+  });
+
+  it("takes messages of a started collector under load, and loses nothing while it is killed", async () => {
+    const topic = await topicOf();
+    await using collector = await startedCollector();
+    const { id, writeKeys } = await collector.api("POST", "/sources", { name: "Shop" });
+    const settings = settingsFor(topic, { brokers: server.brokers.sasl, ...SIGN_IN });
+    const body = { type: "kafka", name: "Events", sourceIds: [id], settings };
+    await collector.api("POST", "/destinations", body);
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let sent = 0;
+    const burst = (): Promise<void> =>
+      collector.send(
+        writeKeys[0]?.key,
+        Array.from({ length: 100 }, () => {
+          const messageId = `m${sent++}`;
+          return {
+            type: "track",
+            event: "Ordered",
+            userId: `u${sent % 7}`,
+            messageId,
+            context: { traceparent },
+          };
+        }),
       );
-      const sent = JSON.stringify(await collector.api("POST", `/destinations/${id}/test`, {}));
-      expect(sent).toMatch(/192\.0\.2\.1:9092, which is set or which the brokers name, is not allowed/);
-    });
-
-    it("takes messages of a started collector under load, and loses nothing while it is killed", async () => {
-      const topic = await topicOf();
-      await using collector = await startedCollector();
-      const { id, writeKeys } = await collector.api("POST", "/sources", { name: "Shop" });
-      const settings = settingsFor(topic, { brokers: server.brokers.sasl, ...SIGN_IN });
-      const body = { type: "kafka", name: "Events", sourceIds: [id], settings };
-      await collector.api("POST", "/destinations", body);
-      const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-      let sent = 0;
-      const burst = (): Promise<void> =>
-        collector.send(
-          writeKeys[0]?.key,
-          Array.from({ length: 100 }, () => {
-            const messageId = `m${sent++}`;
-            return {
-              type: "track",
-              event: "Ordered",
-              userId: `u${sent % 7}`,
-              messageId,
-              context: { traceparent },
-            };
-          }),
-        );
-      for (let bursts = 0; bursts < 20; bursts++) await burst();
-      await expect.poll(() => idsIn(topic)).not.toHaveLength(0);
-      const killed = server.kill();
-      for (let bursts = 0; bursts < 20; bursts++) await burst();
-      await killed;
-      await server.start();
-      // A batch that failed some times comes again after 20 s at most.
-      await expect
-        .poll(async () => new Set(await idsIn(topic)).size, { timeout: 60_000, interval: 2_000 })
-        .toBe(sent);
-      const records = await server.read(topic);
-      expect(records[0]?.headers.traceparent).toContain("0af7651916cd43dd8448eb211c80319c");
-      // Within a minute, batches come again as they were, and add nothing.
-      expect(records).toHaveLength(sent);
-      expect(collector.said()).not.toMatch(new RegExp(`Warning|${PASSWORD}`));
-    });
-  },
-);
+    for (let bursts = 0; bursts < 20; bursts++) await burst();
+    await expect.poll(() => idsIn(topic)).not.toHaveLength(0);
+    const killed = server.kill();
+    for (let bursts = 0; bursts < 20; bursts++) await burst();
+    await killed;
+    await server.start();
+    // A batch that failed some times comes again after 20 s at most.
+    await expect.poll(async () => new Set(await idsIn(topic)).size, { interval: 2_000 }).toBe(sent);
+    const records = await server.read(topic);
+    expect(records[0]?.headers.traceparent).toContain("0af7651916cd43dd8448eb211c80319c");
+    // Within a minute, batches come again as they were, and add nothing.
+    expect(records).toHaveLength(sent);
+    expect(collector.said()).not.toMatch(new RegExp(`Warning|${PASSWORD}`));
+  });
+});
 
 it.each<[object, string]>([
   [{ brokers: "kafka.example.com" }, "settings.brokers"],

@@ -97,7 +97,7 @@ const json = {
   OTEL_BSP_SCHEDULE_DELAY: "20",
   OTEL_BLRP_SCHEDULE_DELAY: "20",
 };
-const WAIT = { timeout: 25_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 
 test("one trace: the application's span, ingest, attempt, the receiver's span; and settle", async () => {
   await using otlp = await startReceiver();

@@ -89,7 +89,7 @@ it("timers of the background clock do not keep the process alive", () => {
       "-e",
       `import { backgroundClock } from ${JSON.stringify(source)}; backgroundClock.after(3_600_000, () => {});`,
     ],
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
   expect([child.status, child.signal]).toEqual([0, null]);
 });

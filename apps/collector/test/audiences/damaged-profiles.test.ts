@@ -130,9 +130,7 @@ it.each<Damage>(["zeroed", "garbled"])(
   },
 );
 
-it("destinations are told again when profiles that this process made are damaged", {
-  timeout: 25_000,
-}, async () => {
+it("destinations are told again when profiles that this process made are damaged", async () => {
   const directory = mkdtempSync(join(tmpdir(), "sluice-profiles-"));
   folders.push(directory);
   const own = openMemoryStore({ clock: systemClock });

@@ -79,7 +79,7 @@ it(`delivers or lists as failed every message that got a 200, over ${CRASHES} ki
     const loads = Array.from({ length: SENDERS }, () =>
       sendUntilKilled(collector, writeKey, nextBatch, answered),
     );
-    await vi.waitUntil(() => answered.size >= before + enough, { timeout: 30_000, interval: 1 });
+    await vi.waitUntil(() => answered.size >= before + enough, { timeout: 60_000, interval: 1 });
     await collector.end("SIGKILL");
     await Promise.all(loads);
   }

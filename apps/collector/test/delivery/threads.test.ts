@@ -25,7 +25,7 @@ import { type Answer, closeReceivers, type Received, type Receiver, startReceive
 closeReceivers();
 
 /** Longer than one second on a busy machine. */
-const until = (holds: () => Promise<void> | void): Promise<void> => vi.waitFor(holds, { timeout: 20_000 });
+const until = (holds: () => Promise<void> | void): Promise<void> => vi.waitFor(holds, { timeout: 60_000 });
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

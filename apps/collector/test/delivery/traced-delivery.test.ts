@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import type { FinishedSpan } from "../../src/process/telemetry/tracing.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
 import { closeReceivers, startReceiver } from "./receiver.js";
@@ -29,7 +29,7 @@ it("works a message's trace out once a round, for its attempts and for the stori
   for (const id of ["m1", "m2"]) await fixture.until(id, "delivered");
   const named = (name: string): string[] =>
     spans.filter((span) => span.name === name).map(({ traceId }) => traceId);
-  await vi.waitUntil(() => named("sluice settle").length === 2, { timeout: 30_000 });
+  await expect.poll(() => named("sluice settle").length).toBe(2);
   expect(asked).toHaveLength(2);
   expect(named("sluice attempt").sort()).toEqual([...asked].sort());
   expect(named("sluice settle").sort()).toEqual([...asked].sort());
@@ -40,7 +40,7 @@ it("derives no ids for messages without a trace if none may start, and records t
   const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   await fixture.append([{ messageId: "m1" }, { messageId: "m2", context: { traceparent } }]);
   for (const id of ["m1", "m2"]) await fixture.until(id, "delivered");
-  await vi.waitUntil(() => spans.length === 2, { timeout: 30_000 });
+  await expect.poll(() => spans.length).toBe(2);
   expect(asked).toEqual([]);
   expect(spans.map(({ attributes }) => attributes["messaging.message.id"])).toEqual(["m2", "m2"]);
 });
