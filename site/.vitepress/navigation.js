@@ -13,7 +13,6 @@ const SECTIONS = [
       "guide/quickstarts",
       "guide/dashboard",
       "guide/comparison",
-      "guide/glossary",
     ],
   },
   {
