@@ -37,16 +37,13 @@ const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
 );
 
 describe("alert rules", () => {
-  test("each has a severity, a summary, what to do, and a heading in the guide", () => {
-    const guide = read("docs/guide/observability.md");
+  test("each has a severity, a summary, and what to do", () => {
     for (const [, name, rule = ""] of read("deploy/prometheus/alerts.yml").matchAll(
       /- alert: (\w+)\n([\s\S]*?)(?=\n {6}- alert|$(?![\s\S]))/g,
     )) {
       expect([name, rule]).toEqual([name, expect.stringMatching(/severity: (critical|warning)/)]);
       for (const field of ["summary", "action"])
         expect([name, rule]).toEqual([name, expect.stringMatching(new RegExp(`${field}: "(?:[A-Z]|{{).+"`))]);
-      expect(rule).toContain(`runbook: "docs/guide/observability.md#${name?.toLowerCase()}"`);
-      expect(guide).toContain(`\n### ${name}\n`);
     }
     expect(alertNames.length).toBeGreaterThan(15);
   });
