@@ -39,7 +39,9 @@ const FAILS = `
 const FAULTS = `
 ## Faults of their own
 
-The last column has the settings of the guide with which the trials were repeated, and went well.
+The last column has the settings with which the trials were repeated, and went well. If a retry
+keeps the \`sentAt\` of its first attempt for more than five seconds, the collector takes that for a
+wrong clock, as Segment does, and the message's time is later by as much.
 
 `;
 
