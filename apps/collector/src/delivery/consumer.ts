@@ -1,11 +1,8 @@
 import type { ConsumerState, Lane, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
 import { StoreError } from "@sluice/event-log";
-import type { CircuitBreaker, Clock } from "@sluice/resilience";
+import type { CircuitBreaker } from "@sluice/resilience";
 import type { Destination, Flow, CountedOutcome as Outcome } from "../destinations/destination.js";
-import type { Tracing } from "../process/telemetry/tracing.js";
 import { addedConnections } from "./control/connections.js";
-import type { DeliveryPolicy } from "./delivery-policy.js";
-import type { DeliveryStore } from "./delivery-stage.js";
 import { Tried, type TriedFacts } from "./health/tried.js";
 import { InFlight } from "./in-flight.js";
 import type { LogFeed } from "./log-feed.js";
@@ -14,8 +11,6 @@ import type { Order } from "./ordering/restore-order.js";
 import { catchUp } from "./reading/catch-up.js";
 import type { CursorTracker } from "./reading/cursor-tracker.js";
 import type { LogWindow } from "./reading/log-window.js";
-import type { MessageLoader } from "./reading/message-loader.js";
-import type { SharedReader } from "./reading/shared-reader.js";
 import type { Work } from "./reading/work.js";
 import type { RetryFeed } from "./retry-feed.js";
 import { match, type Routing } from "./routing/match.js";
@@ -23,7 +18,6 @@ import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
 import { roundTrace } from "./sending/round-trace.js";
-import type { DeliveryEvents } from "./settling/delivery-events.js";
 import type { Ledger } from "./settling/ledger.js";
 import { afterRound, type Recovery, type RoundResult, release, STEADY } from "./settling/recovery.js";
 import type { RetryQueue } from "./settling/retry-queue.js";
@@ -32,21 +26,7 @@ import { type SettleTraces, settleTraces } from "./settling/settle-traces.js";
 import type { Settler } from "./settling/settler.js";
 import type { StoreRetry } from "./store-retry.js";
 import type { WakeTimer } from "./wake-timer.js";
-import { wireConsumer } from "./wire-consumer.js";
-
-export interface ConsumerOptions {
-  readonly destinationId: string;
-  readonly store: DeliveryStore;
-  readonly reader: SharedReader;
-  readonly loader: MessageLoader;
-  readonly clock: Clock;
-  readonly policy: DeliveryPolicy;
-  readonly events: DeliveryEvents;
-  /** Takes the spans of traced messages. */
-  readonly tracing?: Tracing | undefined;
-  /** A target answered 410. */
-  readonly onGone: (url: string) => void;
-}
+import { type ConsumerOptions, wireConsumer } from "./wire-consumer.js";
 
 export interface ConsumerStatus {
   readonly state: "delivering" | "disabled" | "backing_off";

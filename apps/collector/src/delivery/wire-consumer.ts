@@ -1,17 +1,37 @@
 import type { ConsumerState, Offset, Settlement } from "@sluice/event-log";
-import type { ConsumerOptions } from "./consumer.js";
+import type { Clock } from "@sluice/resilience";
+import type { Tracing } from "../process/telemetry/tracing.js";
+import type { DeliveryPolicy } from "./delivery-policy.js";
+import type { DeliveryStore } from "./delivery-stage.js";
 import { LogFeed } from "./log-feed.js";
 import { PerUserQueue } from "./ordering/per-user-queue.js";
 import { type CursorTracker, cursorTracker } from "./reading/cursor-tracker.js";
 import { LogWindow, type LogWindowOptions } from "./reading/log-window.js";
+import type { MessageLoader } from "./reading/message-loader.js";
+import type { SharedReader } from "./reading/shared-reader.js";
 import { RetryFeed } from "./retry-feed.js";
 import type { Routing } from "./routing/match.js";
+import type { DeliveryEvents } from "./settling/delivery-events.js";
 import { Ledger } from "./settling/ledger.js";
 import { RetryQueue } from "./settling/retry-queue.js";
 import type { RetryPolicy } from "./settling/retry-schedule.js";
 import { type Settler, settler } from "./settling/settler.js";
 import { StoreRetry } from "./store-retry.js";
 import { WakeTimer } from "./wake-timer.js";
+
+export interface ConsumerOptions {
+  readonly destinationId: string;
+  readonly store: DeliveryStore;
+  readonly reader: SharedReader;
+  readonly loader: MessageLoader;
+  readonly clock: Clock;
+  readonly policy: DeliveryPolicy;
+  readonly events: DeliveryEvents;
+  /** Takes the spans of traced messages. */
+  readonly tracing?: Tracing | undefined;
+  /** A target answered 410. */
+  readonly onGone: (url: string) => void;
+}
 
 /** What the parts of a consumer ask it, and tell it. Called only after its constructor has returned. */
 export interface ConsumerCalls extends Pick<LogWindowOptions, "concerns"> {
