@@ -38,6 +38,8 @@ export class DefinitionsInForce {
   readonly #config: Store["config"];
   #state: State = { kind: "stale", waiters: [] };
   #versions: ReadonlyMap<string, number> = new Map();
+  /** How often the engine has lost its definitions. */
+  #losses = 0;
   /** Why the last attempt to take up the definitions failed. */
   #failure: unknown;
 
@@ -77,6 +79,7 @@ export class DefinitionsInForce {
   /** The engine has lost its definitions. */
   lost(): void {
     this.#versions = new Map();
+    this.#losses += 1;
     this.markStale();
   }
 
@@ -93,10 +96,11 @@ export class DefinitionsInForce {
     const waiters = this.#state.kind === "stale" ? this.#state.waiters : [];
     const own: State = { kind: "taking_up", waiters };
     this.#setState(own);
+    const losses = this.#losses;
     try {
       const { versions, ...stored } = await readDefinitions(this.#config);
       await apply(stored);
-      this.#versions = versions;
+      if (losses === this.#losses) this.#versions = versions;
       this.#failure = undefined;
       if (this.#state === own) this.#setState({ kind: "current" });
       for (const waiter of waiters) waiter.resolve();
