@@ -3,6 +3,7 @@ import type { MessageKey, NewBatch } from "../src/message/batch.js";
 export interface TestMessage {
   readonly messageId: string;
   readonly userId?: string;
+  readonly anonymousId?: string;
   readonly type?: string;
   readonly event?: string;
   readonly [field: string]: unknown;
@@ -27,7 +28,7 @@ export function batchOf(messages: readonly TestMessage[], options: BatchOptions 
     keys.push({
       index,
       messageId: item.messageId,
-      userId: item.userId,
+      userId: item.userId || (item.anonymousId ?? ""),
       type: item.type,
       ...(item.type === "track" ? { event: item.event } : {}),
     });

@@ -88,6 +88,50 @@ export function storeContract(name: string, open: OpenStore): void {
       expect(await found({ outcome: "failed", text: "M3" })).toEqual(["m33", "m3"]);
     });
 
+    it("takes the empty text for a value like any other", async () => {
+      const { store, clock } = await openStore();
+      const sent = (messageId: string, sourceId: string, fields: object) =>
+        store.log.append(batchOf([{ messageId, ...fields }], { sourceId }));
+      await sent("", "src_1", { userId: "", anonymousId: "a" });
+      await sent("m1", "", { event: "" });
+      await sent("m2", "src_1", { type: "identify" });
+      const found = async (query: MessageQuery): Promise<string[]> =>
+        (await store.log.find(query, { limit: 10 })).items.map(({ messageId }) => messageId);
+      expect(await found({ messageId: "" })).toEqual([""]);
+      expect(await found({ sourceId: "" })).toEqual(["m1"]);
+      expect(await found({ event: "" })).toEqual(["m1"]);
+      expect(await found({ type: "" })).toEqual([]);
+      // No id at all: the message is that of its anonymous id.
+      expect(await found({ userId: "" })).toEqual([]);
+      expect(await found({ userId: "a" })).toEqual([""]);
+
+      for (const consumerId of ["", "dst_1"]) await store.consumers.open(consumerId, BEFORE_FIRST);
+      const offset = 1 as Offset;
+      const failed = { offset, state: "failed", reason: "", atMs: clock.now() } as const;
+      const later = {
+        ...{ offset: 2 as Offset, rounds: 1, firstAttemptAtMs: 0, dueAtMs: 0 },
+        ...{ reason: "", doneUrls: [""], replay: false },
+      };
+      const settlement = { cursor: offset, outcomes: [failed], retries: [later], attempts: [] };
+      await store.consumers.settle("", settlement);
+      expect((await store.consumers.list({ consumerId: "" }, { limit: 10 })).items).toHaveLength(2);
+      expect((await store.consumers.list({ consumerId: "dst_1" }, { limit: 10 })).items).toEqual([]);
+      expect((await store.consumers.list({ error: "" }, { limit: 10 })).items).toHaveLength(2);
+      expect(await store.consumers.outcomesOf(offset, "dst_1")).toEqual([]);
+      expect(await store.consumers.outcomesOf(offset, "")).toMatchObject([{ consumerId: "", reason: "" }]);
+      expect(await store.consumers.lease("", 0, 1, 10)).toMatchObject([{ reason: "", doneUrls: [""] }]);
+      await store.consumers.remove("");
+      await expect(store.consumers.settle("", settlement)).rejects.toMatchObject({ code: "not_found" });
+      await store.consumers.settle("dst_1", settlement);
+
+      expect(await store.usage.days("")).toMatchObject([{ accepted: 1 }]);
+      await store.config.put("", "", "");
+      expect(await store.config.list("")).toEqual([{ id: "", version: 1, value: "" }]);
+      await expect(store.config.put("", "", "", 0)).rejects.toMatchObject({ code: "conflict" });
+      expect(await store.config.get("source", "")).toBeUndefined();
+      expect(await store.config.delete("", "")).toBe(true);
+    });
+
     it("finishes pending calls when it closes, and rejects later ones", async () => {
       const { store } = await openStore();
       // More than one commit takes.
