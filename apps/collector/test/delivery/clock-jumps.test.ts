@@ -3,6 +3,7 @@ import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
 import { manualClock, startTestCollector, type TestCollector } from "../../src/testing.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
+import { slowWatchers } from "./slow-watchers.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -18,7 +19,7 @@ const JUMPS: readonly (readonly [string, number])[] = [
 ];
 
 async function start(options: Partial<Parameters<typeof startTestCollector>[0]> = {}) {
-  const collector = await startTestCollector({ clock: manualClock({ random: Math.random }), ...options });
+  const collector = await startTestCollector(slowWatchers(options));
   onTestFinished(() => collector.close());
   return collector;
 }

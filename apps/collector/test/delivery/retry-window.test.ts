@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { manualClock, startTestCollector, type TestCollector } from "../../src/testing.js";
+import { startTestCollector, type TestCollector } from "../../src/testing.js";
+import { slowWatchers } from "./slow-watchers.js";
 
 const HOUR = 3_600_000;
 const URL_A = "https://hooks.example/a";
@@ -7,7 +8,7 @@ const MESSAGE = { type: "track", event: "Ordered", userId: "u1", messageId: "m1"
 
 describe("four hours of retries", () => {
   it("try a message within seconds at first, for the last time between 3 h 45 and 4 h, and never afterwards", async () => {
-    await using collector = await startTestCollector({ clock: manualClock({ random: Math.random }) });
+    await using collector = await startTestCollector(slowWatchers());
     const id = await collector.connect({ webhooks: [{ url: URL_A }] });
     collector.webhooks.script(URL_A, 503);
     await collector.send(MESSAGE);
@@ -46,7 +47,7 @@ describe("a retry window of its own", () => {
   };
   /** A destination that always fails, with one message. */
   const failing = async (retryForMs: number | undefined): Promise<[TestCollector, string]> => {
-    const collector = await startTestCollector({ clock: manualClock({ random: Math.random }) });
+    const collector = await startTestCollector(slowWatchers());
     const id = await collector.connect({ webhooks: [{ url: URL_A }] });
     if (retryForMs !== undefined) await collector.api("PATCH", `/destinations/${id}`, { retryForMs });
     collector.webhooks.script(URL_A, 503);

@@ -3,12 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { ScriptedRequest } from "../../src/testing/scripted-webhooks.js";
-import {
-  manualClock,
-  startTestCollector,
-  type TestCollector,
-  type TestCollectorOptions,
-} from "../../src/testing.js";
+import { startTestCollector, type TestCollector, type TestCollectorOptions } from "../../src/testing.js";
+import { slowWatchers } from "./slow-watchers.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,7 +15,7 @@ const C = "https://hooks.example/c";
 let collector: TestCollector;
 
 async function start(options: TestCollectorOptions = {}): Promise<TestCollector> {
-  const started = await startTestCollector({ clock: manualClock({ random: Math.random }), ...options });
+  const started = await startTestCollector(slowWatchers(options));
   onTestFinished(() => started.close());
   return started;
 }
