@@ -7,7 +7,7 @@ import type { Page, PageRequest } from "./page.js";
 export interface AppendResult {
   /** Indexes in the body of messages whose (source, messageId) was received before, within the dedupe window. */
   readonly duplicates: readonly number[];
-  /** The offset of the item at index 0. Absent if the batch, or one that was stored with it, had duplicates. */
+  /** The offset of the item at index 0. Absent if there were duplicates, or no messages. */
   readonly first?: Offset;
   /** The documents by which the batch was admitted have changed meanwhile, and nothing of it was stored: admit it again. */
   readonly isHandedBack?: true;

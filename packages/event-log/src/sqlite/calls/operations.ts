@@ -188,8 +188,8 @@ export interface AdmittedBy {
 }
 
 export interface AppendAnswer {
-  /** The offset of the first item of the first batch. Absent with duplicates: batches of nothing else are not stored. */
-  readonly first?: number;
+  /** The offset of the first item of each batch; -1 for a batch with duplicates, or without messages. Absent if nothing was stored. */
+  readonly firsts?: readonly number[];
   /** A document by which messages are admitted has changed since, and nothing was stored. */
   readonly isHandedBack?: true;
   /** Pairs: the index of a batch in the request, the index of a message in that batch. */

@@ -14,13 +14,11 @@ import { SourceNames } from "./source-names.js";
 
 /** Settles the promise of one append. */
 interface Waiting {
-  /** How many offsets its batch takes. */
-  readonly items: number;
   resolve(result: AppendResult): void;
   reject(error: unknown): void;
 }
 
-interface PendingAppend extends Omit<Waiting, "items"> {
+interface PendingAppend extends Waiting {
   readonly batch: HashedBatch;
   /** The seed of the store whose hashes the batch has. */
   readonly seed: number;
@@ -116,10 +114,7 @@ export class SqliteEventLog implements EventLog {
       if (group.length === 0) continue;
       this.#requests += 1;
       // Only the promises wait for the answer: the batches are in the request.
-      const waiting = group.map(({ resolve, reject, batch }): Waiting => {
-        const items = lastMessageIndex(batch.content) + 1;
-        return { items, resolve, reject };
-      });
+      const waiting = group.map(({ resolve, reject }): Waiting => ({ resolve, reject }));
       this.#append(group)
         .then((answer) => settle(waiting, answer))
         .catch((error: unknown) => {
@@ -270,20 +265,19 @@ function replaced(): StorageUnavailable {
   return new StorageUnavailable("the store was replaced while the messages arrived");
 }
 
-function settle(waiting: readonly Waiting[], { first = 0, duplicates, isHandedBack }: AppendAnswer): void {
-  if (duplicates === undefined) {
-    let next = first;
-    for (const { resolve, items } of waiting) {
-      resolve(isHandedBack ? HANDED_BACK : { duplicates: NO_DUPLICATES, first: next as Offset });
-      next += items;
-    }
-    return;
-  }
-  const byBatch = waiting.map((): number[] => []);
+function settle(
+  waiting: readonly Waiting[],
+  { firsts = [], duplicates = [], isHandedBack }: AppendAnswer,
+): void {
+  const byBatch = duplicates.length === 0 ? [] : waiting.map((): number[] => []);
   for (let i = 0; i < duplicates.length; i += 2) byBatch[duplicates[i] ?? 0]?.push(duplicates[i + 1] ?? 0);
-  waiting.forEach(({ resolve }, i) => {
-    resolve({ duplicates: byBatch[i] ?? [] });
-  });
+  for (const [i, { resolve }] of waiting.entries()) {
+    const first = firsts[i] ?? -1;
+    const own = byBatch[i] ?? NO_DUPLICATES;
+    resolve(
+      isHandedBack ? HANDED_BACK : { duplicates: own, ...(first < 0 ? {} : { first: first as Offset }) },
+    );
+  }
 }
 
 function bodyBytesOf(rows: readonly LogRow[]): number {

@@ -104,10 +104,10 @@ export class Log {
     this.#addSources(request.newSources);
     // A segment can also be sealed between two appends, because of its age.
     if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
-    const first = this.#segments.end;
     const isSmall = batches.length <= FEW_BATCHES * BATCH.size && bodies.length <= this.#rowBytes;
     const pending = new PendingWrite(keys.length, this.#segments.end, isSmall);
     const duplicates: number[] = [];
+    const firsts: number[] = [];
     for (const batch of batchesOf(request)) {
       const { itemCount, receivedAtMs } = batch;
       if (this.#segments.needsNew(pending.end, pending.bytes, itemCount, receivedAtMs)) {
@@ -118,11 +118,12 @@ export class Log {
       }
       const repeated = this.#addKeys(batch, request, known, pending);
       for (const index of repeated) duplicates.push(batch.index, index);
+      firsts.push(repeated.length === 0 && batch.keysEnd > batch.keysFrom ? pending.end : -1);
       this.#addBatch(batch, request, repeated, pending);
     }
     this.#writeRow(pending, bodies);
     this.#writeKeys(pending);
-    return duplicates.length === 0 ? { first } : { duplicates };
+    return duplicates.length === 0 ? { firsts } : { firsts, duplicates };
   }
 
   #addSources(sources: AppendOperation["newSources"]): void {
