@@ -100,7 +100,6 @@ export {
   type SnapshotRecord,
   type SnapshotStorage,
 } from "./replicated/engine.js";
-export { type MemoryEngines, openMemoryEngines } from "./replicated/memory/open-memory-engines.js";
 export {
   CONTENT_NAMES,
   type ContentName,

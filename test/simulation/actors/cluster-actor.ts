@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type MemoryEngines, openMemoryEngines, type Store } from "@sluice/event-log";
+import type { Store } from "@sluice/event-log";
 import { OWNER_KEY, readLease, writeLease } from "../../../apps/collector/src/cluster/ownership/lease.js";
+import {
+  type MemoryEngines,
+  openMemoryEngines,
+} from "../../../packages/event-log/test/memory-engine/open-memory-engines.js";
 import { contentsOf } from "../../../packages/event-log/test/replicated/copy-contents.js";
 import type { CopyAtRest } from "../invariants/invariant.js";
 import { CopyFolder } from "../world/copy-folder.js";

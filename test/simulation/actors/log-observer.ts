@@ -1,4 +1,5 @@
-import type { MemoryEngines, Offset, Retry } from "@sluice/event-log";
+import type { Offset, Retry } from "@sluice/event-log";
+import type { MemoryEngines } from "../../../packages/event-log/test/memory-engine/open-memory-engines.js";
 import { type EntryCall, outcomesIn, readEntry } from "../model/log-entries.js";
 import type { World } from "../world/world.js";
 import type { History, StoredDeliveries } from "./history.js";

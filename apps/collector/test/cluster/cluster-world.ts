@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MemoryEngines, openMemoryEngines, type ReplicationEngine } from "@sluice/event-log";
+import type { ReplicationEngine } from "@sluice/event-log";
+import { type MemoryEngines, openMemoryEngines } from "@sluice/event-log/testing";
 import type { Clock } from "@sluice/resilience";
 import type { ClusterEngine, ClusterOptions, OpenEngineParts } from "../../src/cluster/cluster-options.js";
 import { type ClusterNode, startClusterNode } from "../../src/cluster/start-node.js";

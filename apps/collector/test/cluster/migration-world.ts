@@ -1,4 +1,4 @@
-import { openMemoryEngines } from "@sluice/event-log";
+import { openMemoryEngines } from "@sluice/event-log/testing";
 import type { ClusterEngine } from "../../src/cluster/cluster-options.js";
 import { type MigrateOptions, type MigrationReport, migrate } from "../../src/cluster/migrate.js";
 import type { ClusterConfig } from "../../src/process/settings/cluster-settings.js";

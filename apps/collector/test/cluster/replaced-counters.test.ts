@@ -7,11 +7,11 @@ import {
   type LeadingStores,
   type LogAppend,
   type NewBatch,
-  openMemoryEngines,
   openReplica,
   type Replica,
   type Store,
 } from "@sluice/event-log";
+import { openMemoryEngines } from "@sluice/event-log/testing";
 import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";

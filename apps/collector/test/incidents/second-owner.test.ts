@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LeadingStores, openMemoryEngines, openReplica } from "@sluice/event-log";
+import { type LeadingStores, openReplica } from "@sluice/event-log";
+import { openMemoryEngines } from "@sluice/event-log/testing";
 import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Clock } from "@sluice/resilience";
 import type { Store } from "../../src/ports/store.js";
 import type { ReplicationEngine } from "../../src/replicated/engine.js";
-import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import { openReplica } from "../../src/replicated/open-replica.js";
 import type { LeadingStores, Replica } from "../../src/replicated/replica.js";
+import { openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 
 const TUNING = { segmentMessages: 4, checkpointBytes: 32 * 1_024 };
 /** Small, so that a call's changes take several entries. */

@@ -2,9 +2,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "@sluice/resilience";
 import { afterEach } from "vitest";
-import { type MemoryEngines, openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import { openReplica } from "../../src/replicated/open-replica.js";
 import type { Replica, ReplicaOptions } from "../../src/replicated/replica.js";
+import { type MemoryEngines, openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
 export interface TestCluster {

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BEFORE_FIRST } from "../../src/message/offset.js";
 import type { LogAppend } from "../../src/replicated/engine.js";
-import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import { type StartStoreThread, startWorker } from "../../src/sqlite/client/start-worker.js";
 import { batchOf, idsBatch } from "../batches.js";
+import { openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 import { FOREVER, leadSafely, type TestCluster, testClusters, untilStatus } from "./cluster.js";
 import { contentsOf } from "./copy-contents.js";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import { replicationEngineContract } from "../contracts/replication-engine.contract.js";
+import { openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 
 replicationEngineContract("memory", async () => ({
   async newCluster() {

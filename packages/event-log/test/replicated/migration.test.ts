@@ -5,7 +5,6 @@ import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
 import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
 import type { Store } from "../../src/ports/store.js";
-import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import type { MigrationProgress } from "../../src/replicated/migration/migration-result.js";
 import { type MoveInOptions, moveIn } from "../../src/replicated/migration/move-in.js";
 import { type MoveOutOptions, moveOut } from "../../src/replicated/migration/move-out.js";
@@ -13,6 +12,7 @@ import { openReplica } from "../../src/replicated/open-replica.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { openSqliteProfileStore } from "../../src/sqlite/profiles/profiles.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
+import { openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 import { FOREVER, leadSafely, untilStatus } from "./cluster.js";
 

@@ -1,7 +1,7 @@
 import { systemClock } from "@sluice/resilience";
-import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import { openReplica } from "../../src/replicated/open-replica.js";
 import { profileStoreContract } from "../contracts/profile-store.contract.js";
+import { openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 import { leadSafely } from "./cluster.js";
 

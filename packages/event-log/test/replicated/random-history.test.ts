@@ -6,11 +6,11 @@ import { openMemoryStore } from "../../src/memory/open-memory-store.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
 import { BEFORE_FIRST } from "../../src/message/offset.js";
 import type { LogAppend } from "../../src/replicated/engine.js";
-import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import type { LeadingStores, Replica } from "../../src/replicated/replica.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { history } from "../differential/history.js";
 import { answersOf, everything } from "../differential/play-history.js";
+import { openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 import { FOREVER, type TestCluster, testClusters } from "./cluster.js";
 import { contentsOf } from "./copy-contents.js";
 

@@ -1,6 +1,6 @@
-import { openMemoryEngines } from "../../src/replicated/memory/open-memory-engines.js";
 import { openReplica } from "../../src/replicated/open-replica.js";
 import { storeContract } from "../contracts/store.contract.js";
+import { openMemoryEngines } from "../memory-engine/open-memory-engines.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
 const temporaryDirectory = temporaryDirectories();

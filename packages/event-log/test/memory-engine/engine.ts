@@ -8,7 +8,7 @@ import {
   type ReplicatedLog,
   type ReplicationEngine,
   type SnapshotStorage,
-} from "../engine.js";
+} from "../../src/replicated/engine.js";
 import type { MemoryLeases } from "./leases.js";
 import type { MemoryLog } from "./log.js";
 import type { MemorySnapshots } from "./snapshots.js";

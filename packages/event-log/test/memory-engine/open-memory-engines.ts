@@ -1,4 +1,4 @@
-import type { ReplicationEngine } from "../engine.js";
+import type { ReplicationEngine } from "../../src/replicated/engine.js";
 import { MemoryEngine, type NodeFaults } from "./engine.js";
 import { MemoryLeases } from "./leases.js";
 import { MemoryLog } from "./log.js";

@@ -1,4 +1,4 @@
-import type { LeaseRecord } from "../engine.js";
+import type { LeaseRecord } from "../../src/replicated/engine.js";
 
 type Listener = (key: string, record: LeaseRecord | undefined) => void;
 

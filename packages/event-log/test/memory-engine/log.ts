@@ -1,4 +1,4 @@
-import { EntriesTrimmed, type LogAppend, type LogEntry } from "../engine.js";
+import { EntriesTrimmed, type LogAppend, type LogEntry } from "../../src/replicated/engine.js";
 
 /** The entries that all nodes share. Without faults: those belong to a node's view of it. */
 export class MemoryLog {

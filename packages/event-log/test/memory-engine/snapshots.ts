@@ -1,4 +1,4 @@
-import { EngineUnavailable, SnapshotDamaged, type SnapshotRecord } from "../engine.js";
+import { EngineUnavailable, SnapshotDamaged, type SnapshotRecord } from "../../src/replicated/engine.js";
 
 /** The blobs that all nodes share. */
 export class MemorySnapshots {
