@@ -18,6 +18,7 @@ it.each<[what: string, outcomes: readonly RoundOutcome[], combined: Partial<Roun
   ["delivered if all are", [DONE, DONE], DONE],
   ["failed if one is and none is retried", [DONE, BAD, DONE], BAD],
   ["aborted if one is", [DONE, ABORTED], ABORTED],
+  ["aborted if one is and another one is retried or failed", [retry(), BAD, ABORTED], ABORTED],
   ["retried if one is", [DONE, retry(), DONE], { kind: "retry", reason: "HTTP 503", alive: true }],
   ["retried rather than failed", [BAD, retry()], { kind: "retry", alive: true }],
   ["dead if none arrived", [retry(), retry()], { kind: "retry", alive: false }],
@@ -50,6 +51,20 @@ it.each<[what: string, outcomes: readonly RoundOutcome[], combined: Partial<Roun
       ],
     },
   ],
+  [
+    "not tried at a URL where no message was, and due there at once if one may go at once",
+    [
+      retry({ targets: [{ url: "a", tried: false, retryAfterMs: 0 }] }),
+      retry({ targets: [{ url: "a", tried: false }] }),
+    ],
+    { targets: [{ url: "a", tried: false, retryAfterMs: 0 }] },
+  ],
 ])("what one message became is %s", (_, outcomes, combined) => {
   expect(combineOutcomes(outcomes)).toMatchObject(combined);
+});
+
+it("says nothing of waits and of single URLs if no message does", () => {
+  expect(combineOutcomes([retry(), retry()])).toStrictEqual(retry());
+  const targets = [{ url: "a", tried: true }];
+  expect(combineOutcomes([retry(), retry({ targets })])).toStrictEqual(retry({ targets }));
 });

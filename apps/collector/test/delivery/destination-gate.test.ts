@@ -61,6 +61,20 @@ describe("a probe", () => {
     gate.probeNow(0);
     gate.enter(0);
     expect([gate.isProbing, gate.ask(0).kind]).toEqual([false, "open"]);
+    expect(gate.breaker).toStrictEqual({ kind: "closed", failures: 0 });
+  });
+
+  it("that is under way is not asked for a second time", () => {
+    const gate = downGate(true);
+    gate.probeNow(PROBE_MS);
+    expect(gate.breaker).toStrictEqual({ kind: "probing", probes: 0 });
+  });
+
+  it("is none of the rounds that start before its time", () => {
+    const gate = downGate(false);
+    const before = gate.breaker;
+    gate.enter(1);
+    expect([gate.breaker, gate.isProbing]).toEqual([before, false]);
   });
 
   it("can be asked for at once", () => {
@@ -81,4 +95,50 @@ describe("the next probe of a destination that is down", () => {
       gate.observe({ ...REFUSED, retryAfterMs }, { nowMs: 0, random: 0.5, longestWaitMs: 4 * HOUR });
     expect(gate.ask(0)).toEqual({ kind: "dead", untilMs: expectedMs });
   });
+});
+
+describe("a rate limit", () => {
+  /** When the next round may start after as many as start at once. */
+  it.each([
+    ["several a second", 2, 2, 500],
+    ["one a second", 1, 1, 1_000],
+    ["one in two seconds", 0.5, 1, 2_000],
+  ])(
+    "of %s lets a second's worth start at once, one at least, and then paces",
+    (_, perSecond, atOnce, nextMs) => {
+      const gate = new DestinationGate(DELIVERY_DEFAULTS.breaker);
+      gate.reset(perSecond, 0);
+      for (let round = 0; round < atOnce; round++) {
+        expect(gate.ask(0)).toEqual({ kind: "open" });
+        gate.enter(0);
+      }
+      expect(gate.ask(0)).toEqual({ kind: "paced", untilMs: nextMs });
+      expect(gate.ask(nextMs - 2).kind).toBe("paced");
+      expect(gate.ask(nextMs)).toEqual({ kind: "open" });
+    },
+  );
+
+  it("counts no round that found nothing to send", () => {
+    const gate = new DestinationGate(DELIVERY_DEFAULTS.breaker);
+    gate.reset(1, 0);
+    gate.enter(0);
+    gate.takeBack();
+    expect(gate.ask(0)).toEqual({ kind: "open" });
+  });
+
+  it("is asked only while the destination is up", () => {
+    const gate = downGate(false);
+    gate.enter(0);
+    expect(gate.ask(0).kind).toBe("dead");
+  });
+});
+
+it("new settings end the rate limit and what is known of the destination", () => {
+  const gate = downGate(true);
+  gate.reset(1, PROBE_MS);
+  expect(gate.breaker).toStrictEqual({ kind: "closed", failures: 0 });
+  gate.enter(PROBE_MS);
+  gate.reset(undefined, PROBE_MS);
+  gate.enter(PROBE_MS);
+  expect(gate.ask(PROBE_MS)).toEqual({ kind: "open" });
 });
