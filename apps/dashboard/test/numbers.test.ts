@@ -1,7 +1,5 @@
-import type { DestinationStatusView } from "@sluice/control-api";
 import { expect, test } from "vitest";
 import { bytes, count, counted, duration, percent, perSecond } from "../src/words/numbers.js";
-import { backlogText } from "../src/words/states.js";
 import { relativeTime } from "../src/words/times.js";
 
 test.each([
@@ -55,11 +53,3 @@ test.each([
   const now = Date.UTC(2026, 10, 21);
   expect(relativeTime(now + distance, now)).toBe(words);
 });
-
-test.each([
-  ["behind", 99_816, "99,816"],
-  ["backing_off", 99_816, "≤ 99,816"],
-  ["backing_off", 0, "0"],
-] as const)("the backlog of one that is %s, with %d messages, is %s", (health, waiting, words) =>
-  expect(backlogText({ health, waiting } as DestinationStatusView)).toBe(words),
-);

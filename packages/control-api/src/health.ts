@@ -52,7 +52,7 @@ export const DestinationStatusView = Type.Object({
   disabledUrls: Type.Optional(Type.Array(Type.String(), { description: "URLs that answered 410 Gone" })),
   behind: Type.Integer({
     description:
-      "Messages in the log that it has not read, plus those in their first attempt; 0 once every received message is routed. While it is disabled or backs off it reads nothing, so this includes messages of sources that it is not connected to",
+      "Messages of its sources in the log that it has not read, plus those in their first attempt; 0 once every received message is routed",
   }),
   oldestUnreadAt: Type.Optional(
     Type.String({ description: "When the oldest message that it has not read was received" }),

@@ -4,13 +4,13 @@ import type { Destination, Targets } from "../destinations/destination.js";
 import type { DestinationDocument } from "../documents/documents.js";
 import { chainOf } from "../transformations/transformations.js";
 import { Consumer, type ConsumerStatus } from "./consumer.js";
-import { skippedUnread } from "./control/skipped-unread.js";
 import type { DeliveryStage, DestinationStatus } from "./delivery-stage.js";
 import { judgeHealth, judgeUrl, type UrlFacts } from "./health/judge-health.js";
 import { type LastTried, lastTriedBefore } from "./health/last-tried.js";
 import type { TriedFacts } from "./health/tried.js";
 import { type Order, restoreOrder } from "./ordering/restore-order.js";
 import { pendingCatchUps } from "./reading/catch-up.js";
+import { UnreadMessages } from "./reading/unread-messages.js";
 import { type Routing, routingOf } from "./routing/match.js";
 import { transforming } from "./sending/transforming.js";
 
@@ -66,11 +66,13 @@ export class DestinationDelivery {
   /** The order for which the waiting retries were restored. */
   #restoredOrder: Order | undefined;
   #triedBefore: Promise<LastTried> | undefined;
+  readonly #unread: UnreadMessages;
 
   constructor(id: string, document: DestinationDocument, stage: DeliveryStage) {
     this.#id = id;
     this.#document = document;
     this.#stage = stage;
+    this.#unread = new UnreadMessages(id, stage.store.log);
     this.#created = { atMs: stage.clock.now(), monotonicMs: stage.clock.monotonic() };
   }
 
@@ -156,8 +158,7 @@ export class DestinationDelivery {
     const { state: stateNow, passed, taken, retries, inFlight, breaker, tried } = consumer.status;
     // Nothing is sent while it is opened, which is not what "disabled" says.
     const state = this.#state.kind === "opening" && this.#document.enabled ? "delivering" : stateNow;
-    const unread = (await store.consumers.backlog(this.#id, passed)).behind;
-    const skipped = unread === 0 ? 0 : await skippedUnread(store, this.#id, this.#document, passed);
+    const { unread, skipped } = await this.#unread.after(passed, this.#document);
     const oldestUnreadMs = unread === 0 ? undefined : await receiptAfter(store.log, passed);
     const last = await this.#lastTried(tried.last);
     const urls = this.#urls(consumer, { ...tried, last });

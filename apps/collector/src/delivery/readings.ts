@@ -5,7 +5,7 @@ import type { DestinationDelivery } from "./destination-delivery.js";
 
 /** A destination's numbers for metrics. */
 export interface DestinationReading {
-  /** Messages of the log that it has not reached yet, and those in their first round. */
+  /** Messages that it has not read yet, and those in their first round. Until that is known, messages of other sources count too. */
   readonly backlog: number;
   /** Failed messages that wait for their next attempt. */
   readonly retries: number;
@@ -43,11 +43,12 @@ export function readingsOf(
     for (const [id, { consumerStatus }] of deliveries) {
       if (consumerStatus === undefined) continue;
       const { isAtEnd, passed, taken, retries, state } = consumerStatus;
+      const status = statuses.get(id);
       readings.set(id, {
-        backlog: (isAtEnd ? 0 : Math.max(0, log.head() - passed)) + taken,
+        backlog: status?.behind ?? (isAtEnd ? 0 : Math.max(0, log.head() - passed)) + taken,
         retries,
         isBackingOff: state === "backing_off",
-        status: statuses.get(id),
+        status,
       });
     }
     return readings;

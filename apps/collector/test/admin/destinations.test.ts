@@ -132,6 +132,32 @@ describe("destinations", () => {
     expect((await api.ask("GET", `${path}/status`)).body).toMatchObject(disabled);
   });
 
+  it("counts exactly what waits for one that is down, not what other sources sent", async () => {
+    const { api, source, path } = await withDestination();
+    await using _ = api;
+    const { body: other } = await api.ask("POST", "/api/v1/sources", { name: "Other" });
+    api.destination.outcome = { kind: "retry", reason: "503", doneUrls: [], failedUrls: [], alive: false };
+    const send = (sourceId: string, first: number, count: number) =>
+      api.receive(
+        sourceId,
+        Array.from({ length: count }, (_, n) => ({ ...paid, messageId: `m-${first + n}` })),
+      );
+    await send(source.id, 0, 12);
+    await api.clock.advance(1_000);
+    await send(other.id, 12, 500);
+    await send(source.id, 512, 40);
+    await api.clock.advance(100);
+    expect((await api.ask("GET", `${path}/status`)).body).toMatchObject({
+      state: "backing_off",
+      waiting: 52,
+    });
+    await api.clock.advance(30_000);
+    expect((await api.ask("GET", `${path}/status`)).body).toMatchObject({
+      state: "backing_off",
+      waiting: 52,
+    });
+  });
+
   it.each([
     { backlog: "send", delivered: 15 },
     { backlog: "skip", delivered: 0 },

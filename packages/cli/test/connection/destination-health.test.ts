@@ -62,8 +62,8 @@ it.each([
 
 it.each([
   ["disabled", { behind: 105_111, waiting: 0 }, "Hook: disabled; nothing is waiting"],
-  ["disabled", { behind: 9, waiting: 7 }, "Hook: disabled; up to 7 messages wait until you enable it"],
-  ["backing_off", { waiting: 61, retries: 59 }, /: down; .*up to 61 messages wait, 59 of them for a retry/],
+  ["disabled", { behind: 9, waiting: 7 }, "Hook: disabled; 7 messages wait until you enable it"],
+  ["backing_off", { waiting: 61, retries: 59 }, /: down; .*61 messages wait, 59 of them for a retry/],
   ["behind", { waiting: 9, reason: "9 messages wait" }, "Hook: behind; 9 messages wait"],
 ] as const)("sluice doctor says what waits for one that is %s", (health, counts, message) => {
   const one = { ...STATUS, reason: "It fails", ...counts, health, state: "delivering" as const };

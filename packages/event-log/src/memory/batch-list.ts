@@ -38,16 +38,6 @@ export class BatchList {
     return this.#batches[this.#indexAfter((offset - 1) as Offset)];
   }
 
-  /** The number of messages after `offset`. */
-  countAfter(offset: Offset): number {
-    let count = 0;
-    for (const { first, itemCount, skipped } of this.after(offset)) {
-      const from = Math.max(0, offset + 1 - first);
-      count += itemCount - from - skipped.filter((index) => index >= from).length;
-    }
-    return count;
-  }
-
   size(): { readonly messages: number; readonly bytes: number } {
     let messages = 0;
     let bytes = 0;

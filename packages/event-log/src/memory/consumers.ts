@@ -97,9 +97,9 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
       return settlement.retries.map(({ offset }) => offset).filter((offset) => purged.has(offset));
     },
 
-    async backlog(consumerId, after) {
+    async backlog(consumerId) {
       const { cursor, retryCount } = get(consumerId);
-      return { behind: log.countAfter(after ?? cursor), retries: retryCount };
+      return { behind: log.countAfter(cursor), retries: retryCount };
     },
 
     async remove(consumerId) {

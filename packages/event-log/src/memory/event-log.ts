@@ -6,6 +6,7 @@ import { overwriteMessages } from "../message/overwrite-messages.js";
 import type { FinalState } from "../ports/consumers.js";
 import type { EventLog } from "../ports/event-log.js";
 import { matchesQuery, readPosition, writePosition } from "../rules/page-cursor.js";
+import { tallyBatches } from "../rules/tally-batches.js";
 import { BatchList, lastOffset } from "./batch-list.js";
 import type { MemoryUsageCounters } from "./usage-counters.js";
 
@@ -61,6 +62,10 @@ export function memoryEventLog(options: MemoryEventLogOptions): MemoryEventLog {
       return found;
     },
 
+    async tally(after, upTo) {
+      return { upTo, counts: tallyBatches(batches.after(after), after, upTo) };
+    },
+
     head: () => head,
 
     clear() {
@@ -91,7 +96,8 @@ export function memoryEventLog(options: MemoryEventLogOptions): MemoryEventLog {
       return batch && decodeBatch(batch).find((message) => message.offset === offset);
     },
 
-    countAfter: (offset) => batches.countAfter(offset),
+    countAfter: (offset) =>
+      tallyBatches(batches.after(offset), offset, head).reduce((sum, { messages }) => sum + messages, 0),
     size: () => batches.size(),
     sourceOf: (offset) => batches.batchAt(offset)?.sourceId,
     overwrite(offsets) {

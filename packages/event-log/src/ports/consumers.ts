@@ -241,8 +241,8 @@ export interface Consumers {
   ): Promise<ScanPart<ScannedDelivery>>;
   /** Counts the failed deliveries of a consumer, and the pending ones that were tried, as `scan` reads them. */
   tally(consumerId: string, before?: number): Promise<ScanPart<DeliveryTally>>;
-  /** How many messages come after `after` (default: the stored cursor), and how many retries wait. */
-  backlog(consumerId: string, after?: Offset): Promise<{ readonly behind: number; readonly retries: number }>;
+  /** How many messages come after the stored cursor, and how many retries wait. */
+  backlog(consumerId: string): Promise<{ readonly behind: number; readonly retries: number }>;
   /** Removes the consumer with everything stored for it. Resolves when that is synced. An unknown consumer is ignored. */
   remove(consumerId: string): Promise<void>;
 }

@@ -34,6 +34,16 @@ export interface MessageQuery {
   readonly outcome?: FinalState;
 }
 
+/** How many messages a stretch of the log has. */
+export interface LogTally {
+  /** The last offset of the stretch. */
+  readonly upTo: Offset;
+  /** By source, and by the destinations that its batch is limited to. */
+  readonly counts: readonly (Pick<StoredBatch, "sourceId" | "onlyDestinations"> & {
+    readonly messages: number;
+  })[];
+}
+
 /**
  * The durable log of messages.
  *
@@ -55,6 +65,8 @@ export interface EventLog {
     after: Offset,
     max: { readonly messages: number; readonly bytes: number },
   ): Promise<readonly StoredBatch[]>;
+  /** Counts the messages after `after`, in a stretch that ends at `upTo` or earlier. Reads no bodies. */
+  tally(after: Offset, upTo: Offset): Promise<LogTally>;
   /** The offset of the last synced message; `BEFORE_FIRST` for an empty log. */
   head(): Offset;
   /** Calls `listener` after each commit that added messages. Returns an unsubscribe function. */

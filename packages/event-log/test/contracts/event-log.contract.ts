@@ -73,6 +73,30 @@ export function eventLogContract(name: string, open: OpenStore): void {
       expect((await log.find({ messageId: "made-1" }, { limit: 1 })).items[0]?.message.userId).toBe("u1");
     });
 
+    it("counts messages by source and destinations, in any range", async () => {
+      const { log } = (await openStore()).store;
+      await log.append(idsBatch(["a", "bad", "b", "c"], { skipped: [1] }));
+      await log.append(idsBatch(["d"], { sourceId: "src_2" }));
+      await log.append({ ...idsBatch(["e"]), onlyDestinations: ["dst_1"] });
+      await log.append(idsBatch(["a", "f"]));
+      const tallied = async (after: number, upTo: number = log.head()) => {
+        const { counts, ...end } = await log.tally(after as Offset, upTo as Offset);
+        expect(end).toEqual({ upTo });
+        return counts.map((one) => [one.sourceId, one.onlyDestinations?.join(), one.messages]);
+      };
+      expect(await tallied(BEFORE_FIRST)).toEqual([
+        ["src_1", undefined, 4],
+        ["src_2", undefined, 1],
+        ["src_1", "dst_1", 1],
+      ]);
+      expect(await tallied(0, 3)).toEqual([["src_1", undefined, 2]]);
+      expect(await tallied(2, 4)).toEqual([
+        ["src_1", undefined, 1],
+        ["src_2", undefined, 1],
+      ]);
+      expect(await tallied(log.head())).toEqual([]);
+    });
+
     it("reads from any offset, even within a batch", async () => {
       const { log } = (await openStore()).store;
       await log.append(idsBatch(["a", "b", "c"]));

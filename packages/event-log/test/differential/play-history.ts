@@ -174,6 +174,7 @@ export async function everything(store: Store): Promise<unknown> {
   return {
     head: log.head(),
     count: store.stats().messages,
+    tally: await log.tally(BEFORE_FIRST, log.head()),
     messages: batches.flatMap((batch) => decodeBatch(batch)),
     found: await pages((page) => log.find({}, page), 3),
     ofConsumers,

@@ -45,6 +45,7 @@ const throughPort: OpenStore = async (clock, options) => {
     log: {
       append: (batch) => joined.log.append(batch),
       read: (...args) => joined.log.read(...args),
+      tally: (...args) => joined.log.tally(...args),
       head: () => joined.log.head(),
       onAppend: (listener) => joined.log.onAppend(listener),
       find: (...args) => joined.log.find(...args),

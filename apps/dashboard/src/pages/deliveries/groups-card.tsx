@@ -11,7 +11,7 @@ import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { count } from "../../words/numbers.js";
-import { backlogNote, backlogText } from "../../words/states.js";
+import { backlogNote } from "../../words/states.js";
 import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "./attempts.js";
 import { RetryButton } from "./retry-button.js";
@@ -104,7 +104,7 @@ function Backlog({ of: { destinationId } }: { of: DeliveryGroupView }) {
   if (status === undefined) return "…";
   return (
     <span title={backlogNote(status)}>
-      {status.waiting === 0 ? <Count value={0} /> : backlogText(status)}
+      <Count value={status.waiting} />
     </span>
   );
 }

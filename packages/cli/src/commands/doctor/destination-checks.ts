@@ -71,13 +71,13 @@ function healthMessage(destination: string, health: DestinationHealth): string {
   ].join("; ");
 }
 
-/** What waits. One that backs off has not read it, so messages of sources that it is not connected to count too. */
+/** What waits. */
 function backlogText({ health, waiting, retries }: DestinationHealth): string {
   if (waiting === 0) return "nothing is waiting";
   const messages = plural(waiting, "message waits", "messages wait");
-  if (health === "disabled") return `up to ${messages} until you enable it`;
+  if (health === "disabled") return `${messages} until you enable it`;
   const forRetry = retries === 0 ? "" : `, ${retries} of them for a retry`;
-  return `${health === "backing_off" ? "up to " : ""}${messages}${forRetry}`;
+  return `${messages}${forRetry}`;
 }
 
 /** Whether queue, URLs and error say it already. */

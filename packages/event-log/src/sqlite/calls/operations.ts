@@ -10,7 +10,7 @@ import type {
   ScanPart,
 } from "../../ports/consumers.js";
 import type { StoreErrorCode } from "../../ports/errors.js";
-import type { MessageQuery } from "../../ports/event-log.js";
+import type { EventLog, MessageQuery } from "../../ports/event-log.js";
 import type { ProfileCommit, ProfileStore } from "../../ports/profiles.js";
 import type { Rejection } from "../../ports/rejections.js";
 import type { SnapshotInfo, Snapshots } from "../../ports/snapshots.js";
@@ -59,6 +59,7 @@ export interface PassedPorts {
     | "attemptsOf"
     | "backlog"
   >;
+  readonly log: Pick<EventLog, "tally">;
   readonly usage: UsageCounters;
   readonly snapshots: Snapshots;
   /** Only in a copy of a replicated log, as the next ones. */
@@ -131,6 +132,7 @@ export const CALLS = {
   "profileSnapshots.end": "early read",
   chooseDropped: "read",
   findInLog: "read",
+  "log.tally": "read",
   "consumers.lease": "read",
   "consumers.inLane": "read",
   "consumers.lanes": "read",

@@ -3,7 +3,7 @@ import { decodeBatch } from "../../message/decode-batch.js";
 import { lastMessageIndex } from "../../message/last-message.js";
 import { BEFORE_FIRST, type Offset, offsetAt } from "../../message/offset.js";
 import { StorageUnavailable } from "../../ports/errors.js";
-import type { AppendResult, EventLog, MessageQuery } from "../../ports/event-log.js";
+import type { AppendResult, EventLog, LogTally, MessageQuery } from "../../ports/event-log.js";
 import { matchesQuery, readPosition, writePosition } from "../../rules/page-cursor.js";
 import { buffersOf, encodeAppend, type HashedBatch, hashBatch, KeyHasher } from "../calls/append-request.js";
 import { decodeRow, type LogRow } from "../calls/log-row.js";
@@ -201,6 +201,10 @@ export class SqliteEventLog implements EventLog {
       batches.push(batch);
     }
     return batches;
+  }
+
+  async tally(after: Offset, upTo: Offset): Promise<LogTally> {
+    return this.#connection().ask("log.tally", [after, upTo]);
   }
 
   head(): Offset {

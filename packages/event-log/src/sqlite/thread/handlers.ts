@@ -106,6 +106,7 @@ export function handlers(tables: Tables): Handlers {
     },
     readLog: (request) => log.read(request),
     findInLog: (request) => search.find(request),
+    "log.tally": ([after, upTo]) => log.tally(after, upTo),
 
     "consumers.resumeRetries": ([nowMs], resumption) => retryClock.resume(nowMs, resumption),
     "consumers.open": ([consumerId, startAfter], ahead) => consumers.open(consumerId, startAfter, ahead),
@@ -119,9 +120,9 @@ export function handlers(tables: Tables): Handlers {
       const consumer = consumers.find(consumerId);
       return consumer === undefined ? [] : consumers.attempts(consumer, offset);
     },
-    "consumers.backlog": ([consumerId, after]) => {
+    "consumers.backlog": ([consumerId]) => {
       const { cursor, retries } = consumers.get(consumerId);
-      return { behind: segments.countFrom((after ?? cursor) + 1), retries: retries.count };
+      return { behind: segments.countFrom(cursor + 1), retries: retries.count };
     },
     settle: (request, sources) => consumers.settle(request, sources),
     requeue: ({ consumerId, retries, nowMs }) => {

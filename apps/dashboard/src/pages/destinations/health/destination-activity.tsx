@@ -5,7 +5,7 @@ import { Stat } from "../../../ui/data/stat.js";
 import { Failure } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";
 import { count, rateText, successText } from "../../../words/numbers.js";
-import { backlogNote, backlogText } from "../../../words/states.js";
+import { backlogNote } from "../../../words/states.js";
 import {
   CountChart,
   type CountLine,
@@ -81,7 +81,7 @@ function Tiles({ id, points }: { id: string; points: readonly DestinationRatePoi
     <div className="stats">
       <Stat
         label="Backlog"
-        value={status && backlogText(status)}
+        value={status && count(status.waiting)}
         note={status && `Now: ${backlogNote(status)}`}
       />
       <Stat

@@ -3,7 +3,7 @@ import { useDestinationStatus } from "../../../api/queries.js";
 import { Badge } from "../../../ui/data/badge.js";
 import { Count } from "../../../ui/data/count.js";
 import { Time } from "../../../ui/data/time.js";
-import { backlogNote, backlogText, healthWords, needsAttention } from "../../../words/states.js";
+import { backlogNote, healthWords, needsAttention } from "../../../words/states.js";
 import { visibleText } from "../../../words/visible-text.js";
 
 /** The health of a destination as one word in one colour. */
@@ -61,6 +61,8 @@ export function BacklogCount({ id }: { id: string }) {
   const { data } = useDestinationStatus(id);
   if (data === undefined) return <>…</>;
   return (
-    <span title={backlogNote(data)}>{data.waiting === 0 ? <Count value={0} /> : backlogText(data)}</span>
+    <span title={backlogNote(data)}>
+      <Count value={data.waiting} />
+    </span>
   );
 }

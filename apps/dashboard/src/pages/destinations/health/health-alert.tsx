@@ -101,7 +101,7 @@ function Attention({ destination, status }: AlertParts) {
       )}
       . {visibleText(reason, 240)}.
       {health === "backing_off" &&
-        ` Up to ${counted(waiting, "message")} wait in the backlog; none are lost.`}
+        ` ${counted(waiting, "message")} ${waiting === 1 ? "waits" : "wait"} in the backlog; none are lost.`}
       {nextAttemptAt && (
         <>
           {" "}
