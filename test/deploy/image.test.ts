@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmdirSync,
   rmSync,
   writeFileSync,
@@ -69,8 +70,9 @@ function makeDebianBase(base: string): void {
     stdio: "inherit",
   });
   copyFileSync(process.execPath, join(base, "usr/local/bin/node"));
-  const npm = execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim();
-  cpSync(join(npm, "npm"), join(base, "usr/local/lib/node_modules/npm"), {
+  // The npm that runs this check. Node.js of `node_modules` comes without one.
+  const npm = dirname(dirname(realpathSync(process.env.npm_execpath ?? "run it by npm")));
+  cpSync(npm, join(base, "usr/local/lib/node_modules/npm"), {
     recursive: true,
     dereference: true,
   });
