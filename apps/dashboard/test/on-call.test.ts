@@ -83,7 +83,7 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
   test("a message has one row a destination, with its own retry", async () => {
     await page.goto(`${dashboard.url}/messages/one`);
     const row = page.getByRole("region", { name: "d01" });
-    await row.getByText("HTTP 400").waitFor();
+    await row.getByText("400 Bad Request").waitFor();
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     expect(height).toBeLessThan(1_900);
     dashboard.receiver.answer("/d01", 200);
@@ -137,6 +137,27 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
     await page.getByRole("row", { name: /^storage_unavailable 503 12/ }).waitFor();
     await page.getByRole("alert").getByText("The collector cannot write to its disk").waitFor();
     await page.unrouteAll();
+  });
+
+  test("the warnings name fields as code, and a filter that is not valid is told once", async () => {
+    await dashboard.send({ type: "track", userId: "ada" });
+    await page.goto(`${dashboard.url}/warnings`);
+    const row = page
+      .getByRole("table", { name: /^Rejected messages/ })
+      .getByRole("row", { name: /^event is/ });
+    await row.getByRole("code").getByText("event", { exact: true }).waitFor();
+    await page.goto(`${dashboard.url}/live?q=${encodeURIComponent("state:failed")}`);
+    await page.getByText("is not a field").waitFor();
+    await page.getByText("Order Completed").first().waitFor();
+    expect(await page.getByText("is not a field").count()).toBe(1);
+    expect(await page.locator("main").innerText()).not.toContain("`");
+  });
+
+  test("a source that sends shows what it sent before the code to send it", async () => {
+    await page.goto(`${dashboard.url}/sources/${dashboard.sourceId}`);
+    await page.getByRole("table", { name: /^Usage/ }).waitFor();
+    const headings = await page.getByRole("heading", { level: 2 }).allInnerTexts();
+    expect(headings.indexOf("Usage")).toBeLessThan(headings.indexOf("Send messages"));
   });
 
   const untilFailed = (name: string, count: number) =>

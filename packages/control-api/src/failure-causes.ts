@@ -145,7 +145,36 @@ export function describeCause(cause: string): FailureCause {
   const status = /^http_(\d{3})$/.exec(cause)?.[1];
   if (status === undefined)
     return { cause, title: "Other failure", advice: "Look at the reason and the last attempt below." };
-  return { cause, title: `HTTP ${status}`, advice: adviceOnStatus(Number(status)) };
+  return { cause, title: statusText(status), advice: adviceOnStatus(Number(status)) };
+}
+
+/** The reason of an attempt in the form of the causes: `HTTP 500` as `500 Internal Server Error`. */
+export function describeReason(reason: string): string {
+  return reason.replace(/\bHTTP (\d{3})$/, (_, status: string) => describeCause(`http_${status}`).title);
+}
+
+const OTHER_STATUSES: Readonly<Record<string, string>> = {
+  "200": "OK",
+  "201": "Created",
+  "202": "Accepted",
+  "204": "No Content",
+  "301": "Moved Permanently",
+  "302": "Found",
+  "303": "See Other",
+  "307": "Temporary Redirect",
+  "308": "Permanent Redirect",
+  "409": "Conflict",
+  "415": "Unsupported Media Type",
+  "422": "Unprocessable Content",
+  "500": "Internal Server Error",
+  "502": "Bad Gateway",
+  "503": "Service Unavailable",
+  "504": "Gateway Timeout",
+};
+
+function statusText(status: string): string {
+  const words = OTHER_STATUSES[status];
+  return words === undefined ? `Status ${status}` : `${status} ${words}`;
 }
 
 function adviceOnStatus(status: number): string {

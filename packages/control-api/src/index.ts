@@ -7,7 +7,7 @@ export {
   type ParamsOf,
   type QueryOf,
 } from "./endpoints.js";
-export { causeOf, describeCause, type FailureCause } from "./failure-causes.js";
+export { causeOf, describeCause, describeReason, type FailureCause } from "./failure-causes.js";
 export type {
   CollectorHealthView,
   DestinationHealthView,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { causeOf, describeCause } from "../src/failure-causes.js";
+import { causeOf, describeCause, describeReason } from "../src/failure-causes.js";
 
 test.each([
   ["HTTP 500", "http_500"],
@@ -39,9 +39,9 @@ test.each([
   ["http_410", "410 Gone", /disabled/],
   ["http_413", "413 Content Too Large", /body limit/],
   ["http_429", "429 Too Many Requests", /rate limit/],
-  ["http_302", "HTTP 302", /[Rr]edirect/],
-  ["http_418", "HTTP 418", /rejected/],
-  ["http_503", "HTTP 503", /receiver failed/],
+  ["http_302", "302 Found", /[Rr]edirect/],
+  ["http_418", "Status 418", /rejected/],
+  ["http_503", "503 Service Unavailable", /receiver failed/],
   ["timeout", "Timeout", /in time/],
   ["dns_failed", "Host name not found", /DNS/],
   ["tls_failed", "TLS failed", /TLS 1.2/],
@@ -51,3 +51,11 @@ test.each([
 ])("%s is %s", (cause, title, advice) => {
   expect(describeCause(cause)).toEqual({ cause, title, advice: expect.stringMatching(advice) });
 });
+
+test.each([
+  ["HTTP 500", "500 Internal Server Error"],
+  ["HTTP 400", "400 Bad Request"],
+  ["HTTP 200", "200 OK"],
+  ["timeout", "timeout"],
+  ["gave up after 4 h of retries: HTTP 503", "gave up after 4 h of retries: 503 Service Unavailable"],
+])("a reason has the form of the causes: %s", (reason, words) => expect(describeReason(reason)).toBe(words));

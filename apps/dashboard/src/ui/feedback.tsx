@@ -4,6 +4,7 @@ import { useAudiences, useComputedTraits } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
 import { errorWords } from "../words/errors.js";
 import { Button } from "./controls/button.js";
+import { CodeText } from "./data/code-text.js";
 import { Icon, type IconName } from "./icon.js";
 
 /** An empty list: what will be here, and how to get it. */
@@ -37,10 +38,12 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
     <div className="failure" role="alert">
       <Icon name="alert" />
       <div className="grow">
-        <strong>{words.title}</strong>
+        <strong>
+          <CodeText text={words.title} />
+        </strong>
         {words.detail && (
           <p>
-            {words.detail}
+            <CodeText text={words.detail} />
             {words.about && (
               <>
                 {" "}

@@ -47,7 +47,7 @@ function AudienceBody({ audience }: { audience: AudienceView }) {
           <ConditionTree condition={condition} nameOf={nameOf} />
         </Card>
       </div>
-      <SizesCard id={id} />
+      <SizesCard id={id} size={audience.size} />
       <div className="two-columns">
         <MembersCard audienceId={id} nameOf={nameOf} />
         <MembershipCard audienceId={id} nameOf={nameOf} />

@@ -20,8 +20,8 @@ const SPANS: Readonly<
 /** While the points are loaded, an empty chart takes their place. */
 const NONE: AudienceSizesView = { everyMs: 0, points: [] };
 
-/** How many members the audience had over the last week or year. */
-export function SizesCard({ id }: { id: string }) {
+/** How many members the audience had over the last week or year, and how many it has now. */
+export function SizesCard({ id, size }: { id: string; size: number | undefined }) {
   const [span, setSpan] = useState<SizeSpan>("week");
   const { data, error, isError, refetch } = useAudienceSizes(id, span);
   return (
@@ -44,10 +44,15 @@ export function SizesCard({ id }: { id: string }) {
           evaluated everybody.
         </p>
       ) : (
-        <SizesChart sizes={data ?? NONE} span={span} />
+        <SizesChart sizes={withNow(data ?? NONE, size)} span={span} />
       )}
     </Card>
   );
+}
+
+function withNow(sizes: AudienceSizesView, size: number | undefined): AudienceSizesView {
+  if (size === undefined || sizes.points.length === 0) return sizes;
+  return { ...sizes, points: [...sizes.points, { at: new Date().toISOString(), size }] };
 }
 
 function SizesChart({ sizes: { points, everyMs }, span }: { sizes: AudienceSizesView; span: SizeSpan }) {

@@ -1,4 +1,4 @@
-import type { DeliveryView } from "@sluice/control-api";
+import { type DeliveryView, describeReason } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../../api/api-context.js";
@@ -69,7 +69,7 @@ export function DeliveryTable({
           head: "Reason",
           cell: ({ reason }) => (
             <span className="small soft" title={visibleText(reason, 500)}>
-              {visibleText(reason, 160)}
+              {visibleText(describeReason(reason), 160)}
             </span>
           ),
         },

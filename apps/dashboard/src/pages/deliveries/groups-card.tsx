@@ -123,6 +123,8 @@ function RetryGroup({
     (one) => isRunning(one) && one.filter?.destinationId === destinationId && one.filter.cause === cause,
   );
   if (running !== undefined) return <GroupProgress operation={running} title={title} />;
+  // Its messages do not exist any more: there is nothing to send.
+  if (cause === "message_gone") return null;
   return (
     <RetryButton
       destinationId={destinationId}

@@ -1,5 +1,6 @@
 import { FILTER_FIELDS, parseFilter } from "@sluice/protocol";
 import { type Ref, useEffect, useId, useState } from "react";
+import { CodeText } from "../../ui/data/code-text.js";
 import { Icon } from "../../ui/icon.js";
 
 /** The filter is applied this long after the last key. */
@@ -50,9 +51,11 @@ export function FilterField({
         <kbd>/</kbd>
       </div>
       <p id={`${id}-help`} className={isGood ? "visually-hidden" : "field-error"}>
-        {parsed.ok
-          ? `All terms must match. Fields: ${FILTER_FIELDS.join(", ")}, and paths such as properties.plan. A minus before a term negates it.`
-          : parsed.issue.message}
+        {parsed.ok ? (
+          `All terms must match. Fields: ${FILTER_FIELDS.join(", ")}, and paths such as properties.plan. A minus before a term negates it.`
+        ) : (
+          <CodeText text={parsed.issue.message} />
+        )}
       </p>
     </div>
   );

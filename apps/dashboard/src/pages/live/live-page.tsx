@@ -1,3 +1,4 @@
+import { parseFilter } from "@sluice/protocol";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { addresses } from "../../routing/addresses.js";
@@ -14,7 +15,9 @@ import { type LiveView, useLiveLog } from "./use-live-log.js";
 
 export function LivePage() {
   const [, navigate] = useLocation();
-  const filter = useAddressQuery().get("q") ?? "";
+  const asked = useAddressQuery().get("q") ?? "";
+  // The field says what is wrong with a filter of the address. Until it is corrected, none applies.
+  const filter = parseFilter(asked).ok ? asked : "";
   const view = useLiveLog(filter);
   const { isPaused, setPaused, setScrolledAway, showNew } = useHold(view);
   const { entry, select, open, close } = useSelection(view);
@@ -36,7 +39,7 @@ export function LivePage() {
       }
     >
       <div className="live">
-        <FilterField ref={field} value={filter} onChange={setFilter} />
+        <FilterField ref={field} value={asked} onChange={setFilter} />
         <div className={entry === undefined ? "live-body" : "live-body live-body-split"}>
           <div className="live-list">
             <ListNote view={view} filter={filter} />

@@ -1,3 +1,4 @@
+import { CodeText } from "../../ui/data/code-text.js";
 import { visibleText } from "../../words/visible-text.js";
 
 /** The issues of a message. */
@@ -10,7 +11,9 @@ export function IssueList({
     <ul className="issues">
       {issues.map((issue) => (
         <li key={`${issue.code} ${issue.path}`}>
-          <strong>{visibleText(issue.message, 400)}</strong>
+          <strong>
+            <CodeText text={issue.message} limit={400} />
+          </strong>
           <span className="small mono faint">
             {issue.code}
             {issue.path && ` at ${visibleText(issue.path, 200)}`}

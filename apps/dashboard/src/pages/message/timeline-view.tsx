@@ -1,4 +1,10 @@
-import type { AttemptView, MessageView, OutcomeView, RequestBodyView } from "@sluice/control-api";
+import {
+  type AttemptView,
+  describeReason,
+  type MessageView,
+  type OutcomeView,
+  type RequestBodyView,
+} from "@sluice/control-api";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
@@ -61,7 +67,7 @@ function DestinationRow({ timeline, isUnfolded }: { timeline: DestinationTimelin
         </h3>
         <StateBadge state={state} />
         <span className="small soft destination-reason" title={visibleText(reason, 500)}>
-          {visibleText(reason, 300)}
+          {visibleText(describeReason(reason), 300)}
         </span>
         {canRetry(outcome) && (
           <RetryButton
@@ -191,7 +197,7 @@ function OutcomeStep({
       title={STATES[outcome.state].label}
     >
       <p className="small soft">
-        {visibleText(outcome.reason, 500)}
+        {visibleText(describeReason(outcome.reason), 500)}
         {outcome.nextAttemptAt && (
           <>
             {" "}

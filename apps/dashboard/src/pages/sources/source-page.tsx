@@ -45,6 +45,13 @@ export function SourcePage({ id }: { id: string }) {
 function SourceBody({ source }: { source: SourceView }) {
   const api = useApi();
   const { id, name, kind } = source;
+  const usage = useUsage(id);
+  const isNew = usage.data?.days.length === 0;
+  const snippets = (
+    <Card title="Send messages" note="The snippets contain the newest write key of this source">
+      <SnippetTabs writeKey={newestKey(source)} />
+    </Card>
+  );
   return (
     <Page
       title={name}
@@ -59,14 +66,15 @@ function SourceBody({ source }: { source: SourceView }) {
         </>
       }
     >
-      <Card title="Send messages" note="The snippets contain the newest write key of this source">
-        <SnippetTabs writeKey={newestKey(source)} />
-      </Card>
+      {isNew && snippets}
       <div className="two-columns">
-        <WriteKeys source={source} />
+        <div className="stack">
+          <UsageCard usage={usage} />
+          <WriteKeys source={source} />
+        </div>
         <ConnectedDestinations sourceId={id} />
       </div>
-      <UsageCard sourceId={id} />
+      {!isNew && snippets}
       <PlanCard source={source} />
       <BlockedEvents source={source} />
       <SourceSettings source={source} />
@@ -138,17 +146,20 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
 
 const SHOWN_DAYS = 14;
 
-function UsageCard({ sourceId }: { sourceId: string }) {
+function useUsage(sourceId: string) {
   const api = useApi();
-  const usage = useQuery({
+  return useQuery({
     queryKey: ["usage", sourceId],
     queryFn: () => api.sources.usage(sourceId),
     refetchInterval: 5_000,
   });
+}
+
+function UsageCard({ usage }: { usage: ReturnType<typeof useUsage> }) {
   return (
     <Card
       title="Usage"
-      note={`Messages per day (UTC) in the last ${SHOWN_DAYS} days, newest first. Filtered and delivered count once per destination`}
+      note={`Messages per day (UTC), the last ${SHOWN_DAYS} days. Filtered and delivered count once per destination`}
       flush
     >
       <QueryView query={usage} skeleton={<Skeleton lines={3} />}>
