@@ -39,7 +39,7 @@ import { type Incidents, startIncidents } from "./incidents/start-incidents.js";
 import { type IngestRoutesOptions, ingestRoutes } from "./ingest/routes.js";
 import { rateOf } from "./ingest/sources/rate-limit.js";
 import { openSourceDirectory, type SourceDirectory } from "./ingest/sources/source-directory.js";
-import { type WrongKeys, wrongKeys } from "./ingest/wrong-keys.js";
+import { keepWrongKeys, type WrongKeys, wrongKeys } from "./ingest/wrong-keys.js";
 import { startOperations } from "./operations/start-operations.js";
 import { makeDataFolder, makeOwnerOnly, refuseClusterFolder } from "./process/data-folder.js";
 import { defined } from "./process/defined.js";
@@ -227,11 +227,12 @@ async function startEvents(
 
 /** What reads counters and sizes over time. */
 async function startCounting(
-  { metrics, counts, clock }: Shared,
+  { metrics, counts, clock, wrongKeys }: Shared,
   { keep }: Stages,
   { config }: Store,
   audiences: Audiences,
 ) {
+  keep(await keepWrongKeys(wrongKeys, { clock, config }), (it) => it.close());
   return {
     counters: keep(await Counters.start({ metrics, counts, clock, config }), (it) => it.close()),
     sizes: keep(await startSizeHistory(audiences, clock, config), (it) => it.close()),

@@ -6,7 +6,6 @@ const AT = "2026-11-21T14:00:00.000Z";
 const GB = 1_024 ** 3;
 const NOTHING: ProblemsView = {
   storage: { kind: "ready" },
-  overMs: 3_600_000,
   refusedRequests: [],
   wrongKeys: [],
   refusedJoins: [],

@@ -124,17 +124,17 @@ export const ProblemsView = Type.Object({
       "The disk with the data folder. Absent: the collector cannot read its free space",
     ),
   ),
-  overMs: Type.Integer({
-    description: "What `refusedRequests` covers: an hour, or the time since the collector's start",
-  }),
   refusedRequests: Type.Array(
     Type.Object({
       code: Type.String({ description: "The code of the error that the clients got" }),
       status: Type.Integer({ description: "The status that goes with it, such as 401, 413, 429 or 503" }),
-      requests: Type.Integer({ description: "In `overMs`" }),
+      requests: Type.Integer({ description: "In the last hour" }),
       lastAt: Type.Optional(Type.String()),
     }),
-    { description: "Requests to send messages that were refused whole, the most frequent code first" },
+    {
+      description:
+        "Requests to send messages that were refused whole, the most frequent code first. Counts survive restarts, but a killed collector loses its last minute",
+    },
   ),
   wrongKeys: Type.Array(
     Type.Object({
@@ -151,7 +151,7 @@ export const ProblemsView = Type.Object({
     }),
     {
       description:
-        "Who sent with an unknown write key since the collector's start, the latest 100 of them, latest first",
+        "Who sent with an unknown write key in the last 7 days, the latest 100 of them, latest first",
     },
   ),
   refusedJoins: Type.Array(

@@ -7,6 +7,7 @@ import {
   isSilent,
   type KeptPoints,
   RATE_SPANS,
+  type RatePoint,
   type RateSeries,
   type Reading,
   rateSeries,
@@ -27,6 +28,8 @@ const READ_EVERY_MS = RATE_SPANS["5m"].everyMs;
 const STORE_EVERY_MS = 60_000;
 const KIND = "counters";
 const COLLECTOR = "collector";
+/** Before the code of an error, in the ids of documents. */
+const REFUSED = "refused:";
 
 type Counted = "accepted" | "rejected" | DeliveryCountName;
 
@@ -42,7 +45,10 @@ export interface LastHour {
   readonly overMs: number;
   source(id: string): InLastHour<"accepted">;
   destination(id: string): InLastHour<DeliveryCountName>;
-  /** The codes of errors for which requests were refused whole, the most frequent first. */
+  /**
+   * The codes of errors for which requests were refused whole, the most frequent first. Of a whole hour: what an earlier process counted
+   * in it is included.
+   */
   readonly refused: readonly ({ readonly code: string } & InLastHour<"requests">)[];
 }
 
@@ -80,7 +86,15 @@ export class Counters {
       if (reading !== undefined) this.#destinations.set(id, new Track(reading, RATE_SPANS, kept.get(id)));
     }
     for (const [id, reading] of first.sources) this.#sources.set(id, new Track(reading, LAST_HOUR));
-    for (const [code, reading] of first.refused) this.#refused.set(code, new Track(reading, LAST_HOUR));
+    const codes = [...kept.keys()]
+      .filter((id) => id.startsWith(REFUSED))
+      .map((id) => id.slice(REFUSED.length));
+    const { atMs, monotonicMs } = first.collector;
+    const none = { counts: { requests: 0 }, latency: [], atMs, monotonicMs };
+    for (const code of new Set([...codes, ...first.refused.keys()])) {
+      const reading = first.refused.get(code) ?? none;
+      this.#refused.set(code, new Track(reading, LAST_HOUR, kept.get(REFUSED + code)));
+    }
     this.#begin();
   }
 
@@ -110,7 +124,7 @@ export class Counters {
       destination: (id) =>
         this.#destinations.get(id)?.lastHour() ?? { counts: NO_DELIVERIES, lastMs: undefined },
       refused: [...this.#refused]
-        .map(([code, track]) => ({ code, ...track.lastHour() }))
+        .map(([code, track]) => ({ code, ...track.wholeHour("requests", this.#now.collector.atMs) }))
         .filter((one) => one.counts.requests > 0)
         .sort((a, b) => b.counts.requests - a.counts.requests),
     };
@@ -132,10 +146,9 @@ export class Counters {
     await this.#look();
     this.#known.close();
     await this.#writing;
-    const kept = [...this.#destinations].filter(([, { spans }]) => spans === RATE_SPANS);
     await Promise.all([
       this.#store(COLLECTOR, this.#collector),
-      ...kept.map(([id, track]) => this.#store(id, track)),
+      ...this.#stored().map(([id, track]) => this.#store(id, track)),
     ]);
   }
 
@@ -176,15 +189,27 @@ export class Counters {
 
   async #storeDue(): Promise<void> {
     if (this.#collector.isDue()) await this.#store(COLLECTOR, this.#collector);
-    const due = [...this.#destinations].filter(([, track]) => track.spans === RATE_SPANS && track.isDue());
-    const [first] = due.sort(([, a], [, b]) => a.stored.monotonicMs - b.stored.monotonicMs);
+    const [first] = this.#stored()
+      .filter(([, track]) => track.isDue())
+      .sort(([, a], [, b]) => a.stored.monotonicMs - b.stored.monotonicMs);
     if (first !== undefined) await this.#store(...first);
   }
 
-  async #store<Name extends string>(id: string, track: Track<Name>): Promise<void> {
+  /** What is stored beside the collector's own points: those of destinations with points, and refused requests. */
+  #stored(): (readonly [id: string, track: Track<DeliveryCountName> | Track<"requests">])[] {
+    return [
+      ...[...this.#destinations].filter(([, { spans }]) => spans === RATE_SPANS),
+      ...[...this.#refused].map(([code, track]) => [REFUSED + code, track] as const),
+    ];
+  }
+
+  async #store(
+    id: string,
+    track: Track<Counted> | Track<DeliveryCountName> | Track<"requests">,
+  ): Promise<void> {
     track.stored = track.latest;
     // Others report that the store cannot be written. The next write includes these points.
-    await this.#from.config.put(KIND, id, track.series.toKeep(track.latest)).catch(() => {});
+    await this.#from.config.put(KIND, id, track.toKeep()).catch(() => {});
   }
 }
 
@@ -201,11 +226,15 @@ class Track<Name extends string> {
   /** The reading that was last stored, or the first one. */
   stored: Reading<Name>;
   #lastMs: number | undefined;
+  /** What an earlier process counted. */
+  readonly #earlier: readonly RatePoint<Name>[];
 
   /** `kept`: points of the same counts, as they were stored. */
   constructor(first: Reading<Name>, spans: Spans, kept?: KeptPoints<never>) {
     this.spans = spans;
-    this.series = rateSeries(first, kept as KeptPoints<Name> | undefined, spans);
+    const ofName = kept as KeptPoints<Name> | undefined;
+    this.#earlier = (ofName?.["1h"] ?? []).filter(({ at }) => Date.parse(at) <= first.atMs);
+    this.series = rateSeries(first, ofName, spans);
     this.latest = first;
     this.stored = first;
   }
@@ -219,6 +248,24 @@ class Track<Name extends string> {
 
   lastHour(): InLastHour<Name> {
     return { counts: this.series.grown("1h", this.latest), lastMs: this.#lastMs };
+  }
+
+  /** The same with what an earlier process counted. */
+  wholeHour(name: Name, nowMs: number): InLastHour<Name> {
+    const { counts, lastMs } = this.lastHour();
+    const earlier = this.#earlier.filter(
+      (point) => Date.parse(point.at) > nowMs - HOUR_MS && point[name] > 0,
+    );
+    const before = earlier.reduce((sum, point) => sum + point[name], 0);
+    const [last] = earlier.slice(-1);
+    return {
+      counts: { ...counts, [name]: counts[name] + before },
+      lastMs: lastMs ?? (last && Date.parse(last.at)),
+    };
+  }
+
+  toKeep(): KeptPoints<Name> {
+    return this.series.toKeep(this.latest);
   }
 
   isDue(): boolean {

@@ -1,7 +1,8 @@
 import type { ProblemsView } from "@sluice/control-api";
+import { openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { wrongKeys } from "../../src/ingest/wrong-keys.js";
+import { keepWrongKeys, wrongKeys } from "../../src/ingest/wrong-keys.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const GB = 1_024 ** 3;
@@ -62,4 +63,31 @@ test("a flood of invented keys and long names stays within its memory", () => {
   expect(kept).toHaveLength(100);
   expect(kept[0]?.keyPrefix).toBe("9999kkkk");
   expect(JSON.stringify(kept).length).toBeLessThan(30_000);
+});
+
+test("wrong keys are known for seven days, over restarts", async () => {
+  const clock = manualClock();
+  const { config } = openMemoryStore({ clock });
+  const started = async () => {
+    const keys = wrongKeys(clock);
+    return { keys, kept: await keepWrongKeys(keys, { clock, config }) };
+  };
+  const request = { writeKey: "wk_mistyped_0123", address: "192.0.2.1", client: "analytics-node/3.1" };
+  const first = await started();
+  first.keys.add(request);
+  // Killed: nothing of the last minute is left.
+  await clock.advance(61_000);
+  first.keys.add({ ...request, writeKey: undefined });
+  const second = await started();
+  expect(second.keys.read()).toMatchObject([{ keyPrefix: "wk_mis", requests: 1 }]);
+  second.keys.add(request);
+  second.keys.add({ ...request, writeKey: undefined });
+  await second.kept.close();
+  const third = await started();
+  const [none, mistyped] = third.keys.read();
+  expect(none).toMatchObject({ requests: 1, address: "192.0.2.1" });
+  expect(none?.keyPrefix).toBeUndefined();
+  expect(mistyped).toMatchObject({ keyPrefix: "wk_mis", requests: 2 });
+  await clock.advance(8 * 86_400_000);
+  expect(third.keys.read()).toEqual([]);
 });

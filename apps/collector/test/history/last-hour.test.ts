@@ -1,21 +1,25 @@
-import { openMemoryStore } from "@sluice/event-log";
-import { manualClock } from "@sluice/resilience/testing";
+import { type ConfigStore, openMemoryStore } from "@sluice/event-log";
+import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
 import { Counters } from "../../src/history/counters.js";
 import { deliveryCounts } from "../../src/process/telemetry/delivery-counts.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
 
-async function world() {
-  const clock = manualClock();
+async function world({
+  clock = manualClock(),
+  config = openMemoryStore({ clock }).config,
+}: {
+  clock?: ManualClock;
+  config?: ConfigStore;
+} = {}) {
   const metrics = createMetrics();
   const counts = deliveryCounts();
-  const { config } = openMemoryStore({ clock });
   await config.put("destination", "dst_1", { name: "One" });
   const messages = metrics.counter("sluice_source_messages_total", "x", ["source"]);
   const refused = metrics.counter("sluice_ingest_refused_requests_total", "x", ["code"]);
   messages.inc(["src_1"], 5);
   const counters = await Counters.start({ metrics, counts, clock, config });
-  return { clock, counts, messages, refused, counters };
+  return { clock, config, counts, messages, refused, counters };
 }
 
 it("counts by source, destination and refusal, and knows when something was last", async () => {
@@ -47,4 +51,28 @@ it("goes back an hour, and no further", async () => {
   expect(now.overMs).toBe(3_600_000);
   expect(now.source("src_1").counts).toEqual({ accepted: 4 });
   await counters.close();
+});
+
+it("knows after a restart what was refused in the hour before, also after a kill", async () => {
+  const { clock, config, refused, counters } = await world();
+  refused.inc(["invalid_write_key"], 19);
+  await clock.advance(130_000);
+  const lastMs = clock.now();
+  const killed = await world({ clock, config });
+  const [before] = (await killed.counters.lastHour()).refused;
+  expect(before).toMatchObject({ code: "invalid_write_key", counts: { requests: 19 } });
+  expect(lastMs - (before?.lastMs ?? 0)).toBeLessThan(130_000);
+  await counters.close();
+  killed.refused.inc(["invalid_write_key"], 2);
+  killed.refused.inc(["payload_too_large"]);
+  await clock.advance(1_000);
+  await killed.counters.close();
+  const { counters: third } = await world({ clock, config });
+  expect((await third.lastHour()).refused).toMatchObject([
+    { code: "invalid_write_key", counts: { requests: 21 } },
+    { code: "payload_too_large", counts: { requests: 1 } },
+  ]);
+  await clock.advance(3_700_000);
+  expect((await third.lastHour()).refused).toEqual([]);
+  await third.close();
 });

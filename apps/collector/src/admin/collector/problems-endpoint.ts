@@ -26,16 +26,12 @@ export function problemEndpoints({
   audiences,
 }: ProblemSources): readonly Endpoint[] {
   const problems = endpoint("GET /problems", async ({ token }, { store, readDisk }) => {
-    const [{ overMs, refused }, disk] = await Promise.all([
-      counters.lastHour(),
-      readDisk().catch(() => undefined),
-    ]);
+    const [{ refused }, disk] = await Promise.all([counters.lastHour(), readDisk().catch(() => undefined)]);
     const incidents = known.list().filter(({ state }) => state === "open");
     const wasLow = incidents.some(({ kind }) => kind === "disk_low");
     const body = withoutUndefined({
       storage: storageView(store),
       disk: disk && { ...diskView(disk), isLow: isDiskLow(disk, wasLow) },
-      overMs: Math.round(overMs),
       refusedRequests: refused.map(refusedView),
       wrongKeys: wrongKeys.read().map(wrongKeyView),
       refusedJoins: [...audiences.refusedJoinsBySource].map(([sourceId, messages]) => ({

@@ -5,12 +5,13 @@ import { useApi } from "../../api/api-context.js";
 import { useProblems } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
+import { CodeText } from "../../ui/data/code-text.js";
 import { Count } from "../../ui/data/count.js";
 import { Table } from "../../ui/data/table.js";
 import { LastAt, Time } from "../../ui/data/time.js";
 import { EmptyState, Failure, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
-import { counted, duration } from "../../words/numbers.js";
+import { counted } from "../../words/numbers.js";
 import { visibleText } from "../../words/visible-text.js";
 import { SourceLink } from "../sources/source-link.js";
 
@@ -60,7 +61,7 @@ function WarningCards({
     );
   return (
     <>
-      {refusedRequests.length > 0 && <RefusedRequests problems={problems} />}
+      {refusedRequests.length > 0 && <RefusedRequests requests={refusedRequests} />}
       {wrongKeys.length > 0 && <WrongKeys keys={wrongKeys} />}
       {rejected.error !== null && <Failure error={rejected.error} />}
       {messages.length > 0 && <RejectedMessages messages={messages} />}
@@ -69,16 +70,16 @@ function WarningCards({
   );
 }
 
-function RefusedRequests({ problems: { refusedRequests, overMs } }: { problems: ProblemsView }) {
+function RefusedRequests({ requests: refused }: { requests: ProblemsView["refusedRequests"] }) {
   return (
     <Card
       title="Refused requests"
-      note={`Refused whole in the last ${duration(Math.round(overMs / 60_000) * 60_000)}, the most frequent first. None of their messages is stored`}
+      note="Refused whole in the last hour, the most frequent first. None of their messages is stored"
       flush
     >
       <Table
         label="Refused requests, the most frequent first"
-        items={refusedRequests}
+        items={refused}
         keyOf={({ code }) => code}
         columns={[
           { head: "Code", lead: true, cell: ({ code }) => <span className="mono">{code}</span> },
@@ -93,7 +94,7 @@ function RefusedRequests({ problems: { refusedRequests, overMs } }: { problems: 
 
 function WrongKeys({ keys }: { keys: ProblemsView["wrongKeys"] }) {
   return (
-    <Card title="Unknown write keys" note="Since the collector started, the latest first" flush>
+    <Card title="Unknown write keys" note="In the last 7 days, the latest first" flush>
       <Table
         label="Unknown write keys, the latest first"
         items={keys}
@@ -145,10 +146,14 @@ function RejectedMessages({ messages }: { messages: readonly RejectedMessageView
             head: "Reason",
             lead: true,
             // The next column has the code.
-            cell: ({ newest, code }) =>
-              visibleText((newest.issues[0]?.message ?? "Not valid").replace(`${code}: `, ""), 200),
+            cell: ({ newest, code }) => (
+              <CodeText
+                text={(newest.issues[0]?.message ?? "Not valid").replace(`${code}: `, "")}
+                limit={200}
+              />
+            ),
           },
-          { head: "Code", cell: ({ code }) => <span className="mono small">{code}</span> },
+          { head: "Code", cell: ({ code }) => <span className="mono small nowrap">{code}</span> },
           { head: "Source", cell: ({ source }) => <SourceLink id={source} /> },
           { head: "Messages", align: "end", cell: (group) => <Count value={group.messages} /> },
           { head: "Last", align: "end", cell: ({ newest }) => <Time at={newest.receivedAt} /> },

@@ -19,14 +19,13 @@ function checkProblems(problems: ProblemsView): Check[] {
   return [...refusedRequests(problems), ...openIncidents(problems)];
 }
 
-function refusedRequests({ refusedRequests: refused, wrongKeys, overMs }: ProblemsView): Check[] {
+function refusedRequests({ refusedRequests: refused, wrongKeys }: ProblemsView): Check[] {
   const name = "refused";
-  const over = durationText(Math.max(60_000, Math.round(overMs / 60_000) * 60_000));
   if (refused.length === 0)
-    return [{ name, result: "ok", message: `no request was refused in the last ${over}` }];
+    return [{ name, result: "ok", message: "no request was refused in the last hour" }];
   return refused.map(({ code, status, requests, lastAt }) => {
     const when = lastAt === undefined ? "" : `, last at ${lastAt}`;
-    const message = `${plural(requests, "request", "requests")} refused with ${status} ${code} in the last ${over}${when}`;
+    const message = `${plural(requests, "request", "requests")} refused with ${status} ${code} in the last hour${when}`;
     const hint = code === "invalid_write_key" ? wrongKeysText(wrongKeys) : "";
     return { name, result: "warning", message, ...(hint === "" ? {} : { hint }) };
   });
