@@ -58,6 +58,7 @@ export type {
   Retry,
   ScannedDelivery,
   ScanPart,
+  SentRange,
   Settlement,
   UrlRetry,
 } from "./ports/consumers.js";

@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { Offset } from "../message/offset.js";
-import type { Attempt, Delivery, Lane, Outcome, Retry } from "../ports/consumers.js";
+import type { Attempt, Delivery, Lane, Outcome, Retry, SentRange } from "../ports/consumers.js";
 import { carriedOver, type carryOver } from "../rules/carry-over.js";
 import { inWallTime } from "../rules/in-wall-time.js";
 import { dueAt, newReplay } from "../rules/replays.js";
@@ -9,6 +9,7 @@ import { dueAt, newReplay } from "../rules/replays.js";
 export class MemoryConsumer {
   readonly id: string;
   cursor: Offset;
+  range: SentRange | null = null;
   readonly #outcomes = new Map<Offset, Outcome>();
   readonly #retries = new Map<Offset, { readonly retry: Retry; readonly putAtMs: number }>();
   readonly #attempts = new Map<Offset, Attempt[]>();

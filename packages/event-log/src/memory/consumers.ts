@@ -83,9 +83,9 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
       const consumer = consumers.get(consumerId) ?? new MemoryConsumer(consumerId, startAfter);
       consumers.set(consumerId, consumer);
       consumer.endLeases();
-      const { cursor, settled, retryCount } = consumer;
+      const { cursor, settled, retryCount, range } = consumer;
       const settledAhead = [...settled].filter((offset) => offset > cursor).sort((a, b) => a - b);
-      return { cursor, settledAhead, retries: retryCount };
+      return { cursor, settledAhead, retries: retryCount, ...(range === null ? {} : { range }) };
     },
 
     async settle(consumerId, settlement) {
@@ -123,7 +123,7 @@ export function memoryConsumers({ clock, log, usage }: MemoryConsumersOptions): 
 /** Stores everything of a settlement but the retries. */
 function settleAt(
   consumer: MemoryConsumer,
-  { cursor, attempts, outcomes }: Settlement,
+  { cursor, attempts, outcomes, range }: Settlement,
   {
     log,
     usage,
@@ -131,6 +131,7 @@ function settleAt(
   }: Pick<MemoryConsumersOptions, "log" | "usage"> & { readonly purged: ReadonlySet<Offset> },
 ): void {
   if (cursor > consumer.cursor) consumer.cursor = cursor;
+  if (range !== undefined) consumer.range = structuredClone(range);
   for (const attempt of attempts) if (!purged.has(attempt.offset)) consumer.addAttempt(attempt);
   for (const outcome of outcomes) {
     consumer.putOutcome(outcome);

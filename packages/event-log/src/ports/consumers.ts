@@ -94,6 +94,18 @@ export interface ResponseHeaders {
   readonly leftOut: number;
 }
 
+/**
+ * Messages that a consumer sends together. It is stored before they are sent, so that a repetition after a crash sends the same under the
+ * same name. It holds nothing of the messages but their places.
+ */
+export interface SentRange {
+  readonly id: string;
+  /** Its messages, in the order of the log: the first and the last offset of each run. */
+  readonly runs: readonly (readonly [first: Offset, last: Offset])[];
+  /** The settings that make what is sent, as JSON. The store does not read it. */
+  readonly settings: unknown;
+}
+
 /** What a consumer settled since its last settlement. Stored in one transaction. */
 export interface Settlement {
   /** Every message at or before it has an outcome or a retry. A lower cursor than the stored one is ignored. */
@@ -105,6 +117,8 @@ export interface Settlement {
   readonly attempts: readonly Attempt[];
   /** Puts waiting retries into lanes. Ignored for a message without a retry. */
   readonly lanes?: readonly Required<Pick<Retry, "offset" | "lane">>[];
+  /** What is sent from now on, in place of the range before it. `null`: the results of that one are stored. Absent: no change. */
+  readonly range?: SentRange | null;
 }
 
 export interface ConsumerState {
@@ -113,6 +127,8 @@ export interface ConsumerState {
   readonly settledAhead: readonly Offset[];
   /** Number of waiting retries. */
   readonly retries: number;
+  /** What was being sent, and may have arrived. Absent: nothing. */
+  readonly range?: SentRange;
 }
 
 export interface Delivery {

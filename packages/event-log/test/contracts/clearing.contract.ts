@@ -52,6 +52,7 @@ export function clearingContract(name: string, open: OpenStore): void {
         outcomes: [{ offset: first, state: "delivered", reason: "200", atMs: clock.now() }],
         retries: [retry],
         attempts: [],
+        range: { id: "1", runs: [[first, head]], settings: {} },
       });
       store.rejections.add([{ sourceId: "s1", receivedAtMs: clock.now(), issues: [], excerpt: "{}" }]);
       await store.clear();
@@ -59,7 +60,8 @@ export function clearingContract(name: string, open: OpenStore): void {
       expect((await store.consumers.list({}, { limit: 10 })).items).toEqual([]);
       expect(await store.consumers.nextDueMs("dst_1")).toBeUndefined();
       expect(await store.consumers.backlog("dst_1")).toEqual({ behind: 0, retries: 0 });
-      expect((await store.consumers.open("dst_1", BEFORE_FIRST)).cursor).toBe(head);
+      const state = { cursor: head, settledAhead: [], retries: 0 };
+      expect(await store.consumers.open("dst_1", BEFORE_FIRST)).toEqual(state);
       expect((await store.rejections.find({}, { limit: 10 })).items).toEqual([]);
       expect(await store.usage.days(batch.sourceId)).toEqual([]);
       expect((await store.config.get("source", "s1"))?.value).toEqual({ name: "Shop" });

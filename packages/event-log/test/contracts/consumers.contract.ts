@@ -116,6 +116,38 @@ export function consumersContract(name: string, open: OpenStore): void {
       expect(await consumers.open("dst_1", BEFORE_FIRST)).toMatchObject({ cursor: 4 });
     });
 
+    it("keeps what is being sent until its results are stored, or the next is sent", async () => {
+      const { store, consumers } = await withMessages();
+      const runs = [
+        [at(0), at(2)],
+        [at(5), at(5)],
+      ] as const;
+      const range = { id: "0000000000000000", runs, settings: { bucket: "a", filters: [], none: null } };
+      const stored = async () => (await consumers.open("dst_1", BEFORE_FIRST)).range;
+      expect(await stored()).toBeUndefined();
+      const filtered = { outcomes: [outcome(3, "filtered"), outcome(4, "suppressed")] };
+      await consumers.settle("dst_1", settlement(-1, { range, ...filtered }));
+      expect(await stored()).toEqual(range);
+      // What is settled beside it does not change it, nor does the removal of its messages.
+      await consumers.settle("dst_1", settlement(-1, { retries: [retry(6)] }));
+      await store.purge({ sourceId: "src_1", messageId: "m1" });
+      expect(await consumers.open("dst_1", BEFORE_FIRST)).toMatchObject({
+        cursor: -1,
+        settledAhead: [3, 4, 6],
+        range,
+      });
+      await consumers.open("dst_2", BEFORE_FIRST);
+      expect(await consumers.open("dst_2", BEFORE_FIRST)).not.toHaveProperty("range");
+      const next = { ...range, id: "0000000000000007-again-ab", runs: [[at(7), at(7)] as const] };
+      await consumers.settle("dst_1", settlement(6, { range: next }));
+      expect(await stored()).toEqual(next);
+      await consumers.settle("dst_1", settlement(7, { range: null, outcomes: [outcome(7)] }));
+      expect(await stored()).toBeUndefined();
+      await consumers.settle("dst_1", settlement(7, { range }));
+      await consumers.remove("dst_1");
+      expect(await stored()).toBeUndefined();
+    });
+
     it("gives the retries that somebody leased to whoever opens it next", async () => {
       const { clock, consumers } = await withMessages();
       const nowMs = clock.monotonic();

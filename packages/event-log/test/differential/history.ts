@@ -19,6 +19,8 @@ export type Action =
       readonly outcomes: readonly (Omit<Outcome, "offset" | "atMs"> & Place)[];
       readonly retries: readonly WaitingRetry[];
       readonly attempts: readonly (Omit<Attempt, "offset" | "atMs"> & Place)[];
+      /** Its first message, if another range is sent from now on. */
+      readonly range: number | null | undefined;
     }
   | {
       readonly do: "lease";
@@ -176,6 +178,7 @@ const weighted: readonly (readonly [weight: number, action: fc.Arbitrary<Action>
       outcomes: some(outcome),
       retries: some(retry),
       attempts: some(attempt),
+      range: fc.option(fc.option(place), { nil: undefined }),
     }),
   ],
   [

@@ -2,7 +2,7 @@ import type { ManualClock } from "@sluice/resilience/testing";
 import type { MessageKey, NewBatch } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
 import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
-import type { DeliveryTally, Retry, ScanPart } from "../../src/ports/consumers.js";
+import type { DeliveryTally, Retry, ScanPart, SentRange } from "../../src/ports/consumers.js";
 import { StoreError } from "../../src/ports/errors.js";
 import type { Page, PageRequest } from "../../src/ports/page.js";
 import type { Store } from "../../src/ports/store.js";
@@ -94,6 +94,7 @@ async function perform(
           offset: offsetOf(place),
           atMs: clock.now(),
         })),
+        ...(action.range === undefined ? {} : { range: rangeFrom(action.range, offsetOf) }),
       });
     }
     case "lease":
@@ -238,6 +239,12 @@ function newBatch({ sourceId, messages, skipped }: AppendedBatch, receivedAtMs: 
   });
   const body = Buffer.from(JSON.stringify({ batch: messages }));
   return { sourceId, receivedAtMs, body, itemCount: messages.length, skipped, madeIds: [], keys };
+}
+
+function rangeFrom(place: number | null, offsetOf: (place: number) => Offset): SentRange | null {
+  if (place === null) return null;
+  const first = offsetOf(place);
+  return { id: String(first), runs: [[first, first]], settings: { place } };
 }
 
 /** Callers settle a message once: it has an outcome or a retry, and only one of each. */

@@ -31,7 +31,7 @@ const PARTS = [
     count: messagesIn,
   },
   { name: "sources", of: "store", queries: ["SELECT no, id FROM sources ORDER BY no"] },
-  { name: "consumers", of: "store", queries: ["SELECT no, id, cursor FROM consumers ORDER BY no"] },
+  { name: "consumers", of: "store", queries: ["SELECT no, id, cursor, range FROM consumers ORDER BY no"] },
   {
     name: "retries",
     of: "store",

@@ -10,6 +10,8 @@ export interface SettleRequest {
   readonly attempts: Float64Array<ArrayBuffer>;
   readonly retries: readonly Retry[];
   readonly lanes?: NonNullable<Settlement["lanes"]>;
+  /** As JSON. */
+  readonly range?: string | null;
 }
 
 export const OUTCOME = { offset: 0, state: 1, reason: 2, atMs: 3, size: 4 } as const;
@@ -105,6 +107,9 @@ export function encodeSettlement(consumerId: string, settlement: Settlement, now
     attempts,
     retries: settlement.retries,
     ...(settlement.lanes === undefined ? {} : { lanes: settlement.lanes }),
+    ...(settlement.range === undefined
+      ? {}
+      : { range: settlement.range && JSON.stringify(settlement.range) }),
   };
 }
 

@@ -1,12 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Offset } from "../../message/offset.js";
-import type { Attempt, ConsumerState, Delivery, FinalState } from "../../ports/consumers.js";
+import type { Attempt, ConsumerState, Delivery, FinalState, SentRange } from "../../ports/consumers.js";
 import { dueAt, newReplay } from "../../rules/replays.js";
 import { ByteWriter } from "../calls/bytes.js";
 import type { RetryNowRequest } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
 import { ATTEMPT, FINAL_STATES, OUTCOME, type SettleRequest } from "../calls/settle-request.js";
-import { type DamageListener, isDamage } from "../database/damage.js";
+import { DamagedData, type DamageListener, isDamage } from "../database/damage.js";
 import type { Log } from "../log/log.js";
 import type { Usage } from "../log/usage.js";
 import { AttemptEncoder, writeAttempts } from "./attempt-codec.js";
@@ -47,6 +47,7 @@ export class ConsumerTables {
   readonly #purged: PurgedMessages;
   readonly #insert: StatementSync;
   readonly #moveCursor: StatementSync;
+  readonly #setRange: StatementSync;
   readonly #retries: RetryTable;
   readonly #late: LateRows;
   readonly #damaged: DamageListener;
@@ -68,6 +69,7 @@ export class ConsumerTables {
     this.#late = new LateRows(database, this.strings);
     this.#insert = database.prepare("INSERT INTO consumers (id, cursor) VALUES (?, ?)");
     this.#moveCursor = database.prepare("UPDATE consumers SET cursor = ? WHERE no = ?");
+    this.#setRange = database.prepare("UPDATE consumers SET range = ? WHERE no = ?");
     this.#retries = new RetryTable(database, damaged);
     this.#load();
   }
@@ -133,7 +135,24 @@ export class ConsumerTables {
     }
     const { cursor, retries } = consumer;
     retries.endLeases();
-    return { cursor: cursor as Offset, settledAhead: ahead as readonly Offset[], retries: retries.count };
+    const range = this.#rangeOf(consumer);
+    return {
+      cursor: cursor as Offset,
+      settledAhead: ahead as readonly Offset[],
+      retries: retries.count,
+      ...(range === undefined ? {} : { range }),
+    };
+  }
+
+  /** A range that cannot be read is none: its messages are sent as if they were new. */
+  #rangeOf({ no }: Consumer): SentRange | undefined {
+    const row = this.#database.prepare("SELECT range FROM consumers WHERE no = ?").get(no);
+    try {
+      return row?.range === null ? undefined : (JSON.parse(String(row?.range)) as SentRange);
+    } catch (error) {
+      this.#damaged(new DamagedData("the lists of messages that are being sent", error));
+      return undefined;
+    }
   }
 
   /** Messages after a consumer's cursor that have an outcome or a retry, ascending. Without damaged entries, which are sent again. */
@@ -185,6 +204,7 @@ export class ConsumerTables {
       consumer.cursor = request.cursor;
       this.#moveCursor.run(request.cursor, consumer.no);
     }
+    if (request.range !== undefined) this.#setRange.run(request.range, consumer.no);
     this.#addAttempts(consumer, request);
     this.#addOutcomes(consumer, request);
     let leftOut: Offset[] | undefined;

@@ -22,7 +22,10 @@ export const SCHEMA_STEPS: readonly string[] = [
     min_ms INTEGER NOT NULL, max_ms INTEGER NOT NULL, keys BLOB NOT NULL
   ) STRICT;
 
-  CREATE TABLE consumers (no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cursor INTEGER NOT NULL) STRICT;
+  -- range: what is being sent, as JSON: see SentRange.
+  CREATE TABLE consumers (
+    no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cursor INTEGER NOT NULL, range TEXT
+  ) STRICT;
   -- Texts that outcomes and attempts share: see strings.ts.
   CREATE TABLE strings (no INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
   -- Outcomes (stream 0) and attempts (stream 1) in compact runs: see chunks.ts. mask: the states in it, one bit each.

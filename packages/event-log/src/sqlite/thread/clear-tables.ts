@@ -27,7 +27,7 @@ export function clearTables(
   const { segment, offset } = next;
   database.exec("BEGIN IMMEDIATE");
   for (const table of CLEARED) database.exec(`DELETE FROM ${table}`);
-  database.prepare("UPDATE consumers SET cursor = max(cursor, ?)").run(offset - 1);
+  database.prepare("UPDATE consumers SET cursor = max(cursor, ?), range = NULL").run(offset - 1);
   database
     .prepare(
       'INSERT INTO segments (no, first, "end", messages, bytes, min_ms, max_ms, state) VALUES (?, ?, ?, 0, 0, 0, 0, ?)',
