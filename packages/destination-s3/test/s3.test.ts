@@ -93,7 +93,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     it.each(checks)("$name", ({ run }) => run());
   });
 
-  it("writes a file for each source and hour, named by its first message", async () => {
+  it("writes a file for each source and hour, named by the batch", async () => {
     const settings = await settingsOf();
     const later = Date.parse("2026-01-02T04:00:00.000Z");
     await deliver(
@@ -103,8 +103,8 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     const objects = [...(await server.objects(settings.bucket))];
     expect(objects.map(([key, body]) => [key, idsIn(gunzipSync(body))])).toEqual([
       ["sluice/date=2026-01-02/hour=03/source=src_1/0000000000000001.jsonl.gz", ["m1", "m3"]],
-      ["sluice/date=2026-01-02/hour=03/source=src_2/0000000000000002.jsonl.gz", ["m2"]],
-      ["sluice/date=2026-01-02/hour=04/source=src_1/0000000000000004.jsonl.gz", ["m4"]],
+      ["sluice/date=2026-01-02/hour=03/source=src_2/0000000000000001.jsonl.gz", ["m2"]],
+      ["sluice/date=2026-01-02/hour=04/source=src_1/0000000000000001.jsonl.gz", ["m4"]],
     ]);
   });
 
