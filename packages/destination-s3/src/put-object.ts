@@ -17,8 +17,8 @@ interface S3Object {
 type Format = Pick<S3Settings, "prefix" | "format" | "compression">;
 
 /**
- * The objects of a batch: one for each source and hour of receipt. Their names follow from the batch's name and their first message. A batch
- * that is repeated has the same first message for each of them, so it replaces what it wrote before.
+ * The objects of a batch: one for each source and hour of receipt, each named by the batch in a folder of its own. A batch that is repeated
+ * replaces what it wrote before, also without a message that was erased meanwhile.
  */
 export async function* objectsOf({ id, messages }: Batch, settings: Format): AsyncGenerator<S3Object> {
   const groups = Map.groupBy(
@@ -26,13 +26,11 @@ export async function* objectsOf({ id, messages }: Batch, settings: Format): Asy
     ({ sourceId, receivedAtMs }) => `${Math.floor(receivedAtMs / HOUR_MS)} ${sourceId}`,
   );
   for (const members of groups.values()) {
-    const [{ sourceId, receivedAtMs, position: first } = NO_MESSAGE] = members;
+    const [{ sourceId, receivedAtMs } = NO_MESSAGE] = members;
     const time = new Date(receivedAtMs).toISOString();
     const folder = `date=${time.slice(0, 10)}/hour=${time.slice(11, 13)}/source=${sourceId}`;
-    const position = String(first).padStart(16, "0");
-    const name = id.replace(/^\d+/, position);
     yield {
-      key: `${settings.prefix}/${folder}/${name}.${extension(settings)}`,
+      key: `${settings.prefix}/${folder}/${id}.${extension(settings)}`,
       body: await bodyOf(members, settings),
     };
   }
@@ -40,7 +38,7 @@ export async function* objectsOf({ id, messages }: Batch, settings: Format): Asy
 
 const HOUR_MS = 3_600_000;
 /** No group is empty. */
-const NO_MESSAGE = { sourceId: "", receivedAtMs: 0, position: 0 };
+const NO_MESSAGE = { sourceId: "", receivedAtMs: 0 };
 
 function extension({ format, compression }: Format): string {
   if (format === "parquet") return "parquet";

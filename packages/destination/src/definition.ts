@@ -92,9 +92,9 @@ export interface ErasedUser {
 
 export interface Batch {
   /**
-   * The name of the batch: digits, letters and `-`, and its order is that of the log. An attempt after a failure or a crash has the
-   * same. After a crash, a batch may have more or fewer messages under its name. Its messages come again then, in this batch
-   * or a later one, so it replaces what was delivered under its name before.
+   * The name of the batch: digits, letters and `-`, and its order is that of the log. No other batch of the destination has it. It is
+   * fixed with the messages before the first attempt: a repetition has the same name and the same messages, also after a crash, and
+   * whatever was changed meanwhile. Only what a deletion has erased in the collector is missing then.
    */
   readonly id: string;
   /** In the order of the log. At least one. */

@@ -1,7 +1,20 @@
-import type { ConsumerState, Lane, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
-import { StoreError } from "@sluice/event-log";
+import type {
+  ConsumerState,
+  Lane,
+  Offset,
+  Retry,
+  SentRange,
+  Settlement,
+  StoredMessage,
+} from "@sluice/event-log";
+import { identityOf, StoreError } from "@sluice/event-log";
 import type { CircuitBreaker } from "@sluice/resilience";
-import type { Destination, Flow, CountedOutcome as Outcome } from "../destinations/destination.js";
+import type {
+  Destination,
+  Flow,
+  CountedOutcome as Outcome,
+  RoundOutcome,
+} from "../destinations/destination.js";
 import { addedConnections } from "./control/connections.js";
 import { Tried, type TriedFacts } from "./health/tried.js";
 import { InFlight } from "./in-flight.js";
@@ -17,6 +30,8 @@ import { match, type Routing } from "./routing/match.js";
 import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
+import { RangeSettings } from "./sending/range-settings.js";
+import type { RangeUnderWay } from "./sending/range-under-way.js";
 import { roundTrace } from "./sending/round-trace.js";
 import type { Ledger } from "./settling/ledger.js";
 import { afterRound, type Recovery, type RoundResult, release, STEADY } from "./settling/recovery.js";
@@ -88,11 +103,15 @@ export class Consumer {
   #listener: RoundListener;
   readonly #timer: WakeTimer;
   readonly #storeRetry: StoreRetry;
+  readonly #range: RangeUnderWay;
+  #isRepeating = false;
   readonly #inFlight = new InFlight();
   readonly #retriesInFlight = new InFlight();
   readonly #formatTime = timestampFormatter();
   #state: State = { kind: "paused" };
   #routing: Routing;
+  /** What messages that start are made with. */
+  #settings: RangeSettings;
   /** How failed messages are retried now. Also applies to those that are waiting already. */
   #retryPolicy: RetryPolicy;
   /** The last cursor that was stored. */
@@ -106,6 +125,7 @@ export class Consumer {
   constructor(options: ConsumerOptions, stored: ConsumerState, routing: Routing) {
     this.#options = options;
     this.#routing = routing;
+    this.#settings = RangeSettings.now({ ...routing, transformations: options.transformations });
     this.#retryPolicy = retryPolicyFor(options.policy.retry, routing.document.retryForMs);
     this.#storedCursor = stored.cursor;
     this.#gate = new DestinationGate(options.policy.breaker);
@@ -128,6 +148,7 @@ export class Consumer {
     this.#users = parts.users;
     this.#feed = parts.feed;
     this.#retryFeed = parts.retryFeed;
+    this.#range = parts.range;
     this.#listener = this.#newListener();
   }
 
@@ -179,6 +200,33 @@ export class Consumer {
         this.#storeRetry.failed(() => this.catchUp(sourceId, since, passed));
       },
     );
+  }
+
+  /**
+   * The settings of the destination for what an earlier process was sending: it is sent again before anything else. Undefined if nothing
+   * is left of that.
+   */
+  get settingsLeft(): { readonly settings: unknown } | undefined {
+    const { left } = this.#range;
+    return left && { settings: RangeSettings.of(left).destination };
+  }
+
+  /**
+   * The destination cannot be opened with these settings any more: their messages go into the retry queue, and are decided anew. Resolves
+   * with false if they are still being sent.
+   */
+  async giveUpSettings(): Promise<boolean> {
+    const { left } = this.#range;
+    if (left === undefined || this.#isRepeating) return false;
+    this.#isRepeating = true;
+    try {
+      const works = await this.#range.load(left);
+      for (const work of works) if (this.#takesUp(work)) this.#postpone(work);
+      this.#rangeEnded();
+      return true;
+    } finally {
+      this.#isRepeating = false;
+    }
   }
 
   /** Delivers through this destination from now on, or pauses. */
@@ -303,12 +351,15 @@ export class Consumer {
     for (const retry of retries) this.#retries.put(retry);
     for (const offset of leftOut) this.#retries.leftOut(offset);
     this.#users.stored(settlement);
-    if (this.#state.kind === "running") this.#state.destination.batches?.stored(settlement);
     this.#pump();
   }
 
   #pump(): void {
     if (this.#state.kind !== "running") return;
+    if (this.#range.left !== undefined) {
+      this.#repeat(this.#range.left);
+      return;
+    }
     const { batches, flow } = this.#state.destination;
     let waitUntilMs: number | undefined;
     let lastCallAtMs: number | undefined;
@@ -326,6 +377,57 @@ export class Consumer {
     if (batches !== undefined && !this.#inFlight.hasRoom(flow.concurrency, flow.maxBytes)) batches.full();
     // What is due already needs no timer: it waits for a round, a settlement or a lease to end, and each of them pumps.
     this.#timer.set([waitUntilMs, lastCallAtMs, this.#retries.nextDueMs], nowMs);
+  }
+
+  /** Sends again what an earlier process was sending, as it was. */
+  #repeat(range: SentRange): void {
+    if (this.#isRepeating) return;
+    this.#isRepeating = true;
+    this.#range.load(range).then(
+      (works) => {
+        this.#isRepeating = false;
+        // Paused or closed while they were loaded. `use` begins anew.
+        if (this.#state.kind === "running") this.#sendAgain(range, works, this.#state.destination);
+      },
+      (error) => {
+        this.#isRepeating = false;
+        this.#storeFailed(error);
+      },
+    );
+  }
+
+  #sendAgain(range: SentRange, works: readonly Work[], { batches }: OpenDestination): void {
+    const started = works.filter((work) => this.#takesUp(work));
+    let left = started.length;
+    let isAborted = false;
+    this.#isRepeating = true;
+    const ended = (kind: RoundOutcome["kind"]): void => {
+      left -= 1;
+      isAborted ||= kind === "aborted";
+      if (left > 0 || isAborted) return;
+      this.#isRepeating = false;
+      this.#rangeEnded();
+    };
+    batches?.repeat(range.id);
+    const settings = RangeSettings.of(range);
+    for (const work of started) this.#start(work, { settings, ended });
+    batches?.full();
+    if (started.length === 0) ended("filtered");
+  }
+
+  /** Whether a message of the range that was left has its turn, which it had before. */
+  #takesUp(work: Work): boolean {
+    const { stored, retry } = work;
+    const covers = (offset: Offset): boolean => this.#feed.covers({ message: stored.message, offset });
+    if (retry === undefined) return this.#users.join(work, true, covers);
+    this.#retries.taken(retry.offset);
+    return this.#users.resume(stored, retry, covers);
+  }
+
+  #rangeEnded(): void {
+    this.#feed.settled(this.#range.leftEnded());
+    this.#options.onRangeEnded();
+    this.#pump();
   }
 
   /** Asks for the process last: only who could start a round waits for its turn. */
@@ -403,20 +505,17 @@ export class Consumer {
     return true;
   }
 
-  #start(work: Work): void {
+  /** `fixed`: the range that it belongs to already, whose settings hold for it. */
+  #start(work: Work, fixed?: FixedRange): void {
     const { clock } = this.#options;
     const listener = this.#listener;
-    const routing = this.#routing;
-    const replay = work.retry?.replay === true;
-    const isOutdated = (): boolean =>
-      listener !== this.#listener ||
-      routing !== this.#routing ||
-      match(work.stored, routing, replay).kind !== "deliver";
-    const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, listener, isOutdated);
+    const decided = fixed === undefined ? this.#decidedNow(work) : { ...UNCHANGED, ...fixed };
+    const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, listener, decided);
     const message = outgoing(work, this.#formatTime);
     if (message === undefined || this.#state.kind !== "running") {
       const reason = "this kind of message goes to no destination";
       this.#conclude(work, round, { kind: "failed", reason }, listener);
+      fixed?.ended("failed");
       return;
     }
     const bytes = work.heldBytes;
@@ -425,9 +524,30 @@ export class Consumer {
     this.#state.destination.deliver(message, round, (outcome) => {
       if (outcome.kind === "postponed") this.#postpone(work);
       else if (outcome.kind !== "aborted") this.#conclude(work, round, outcome, listener);
+      fixed?.ended(outcome.kind);
       if (work.retry !== undefined) this.#retriesInFlight.leave(0);
       this.#leave(bytes);
     });
+  }
+
+  /** What holds for a message that starts, and whether that has changed. */
+  #decidedNow({ stored, retry }: Work): Decided {
+    const listener = this.#listener;
+    const routing = this.#routing;
+    const { document, isSuppressed } = routing;
+    if (!this.#settings.areInForce(document, stored.sourceId))
+      this.#settings = RangeSettings.now({ ...routing, transformations: this.#options.transformations });
+    const replay = retry?.replay === true;
+    const { message, offset, onlyDestinations } = stored;
+    return {
+      settings: this.#settings,
+      isOutdated: () =>
+        listener !== this.#listener ||
+        routing !== this.#routing ||
+        match(stored, routing, replay).kind !== "deliver",
+      isOfDeleted: () =>
+        onlyDestinations === undefined && isSuppressed?.(identityOf(message), offset) === true,
+    };
   }
 
   #leave(bytes: number): void {
@@ -521,6 +641,7 @@ export class Consumer {
       settler: this.#settler,
       trace: (work) => roundTrace(work, this.#options.destinationId, this.#options.tracing),
       gone: this.#options.onGone,
+      fix: (...range) => this.#range.fix(...range),
       attempted: (url, error) => {
         if (listener === this.#listener) this.#attempted(url, error);
       },
@@ -574,6 +695,16 @@ function resultOf(outcome: Outcome): RoundResult | undefined {
   const waits = [outcome.retryAfterMs, ...(outcome.targets ?? []).map(({ retryAfterMs }) => retryAfterMs)];
   return { kind: "failed", hasRetryAfter: waits.some((ms) => ms !== undefined) };
 }
+
+/** A message that is sent again with others: nothing that was changed since matters. */
+interface FixedRange {
+  readonly settings: RangeSettings;
+  readonly ended: (kind: RoundOutcome["kind"]) => void;
+}
+
+type Decided = Pick<MessageRound, "settings" | "isOutdated" | "isOfDeleted">;
+
+const UNCHANGED = { isOutdated: () => false, isOfDeleted: () => false };
 
 const ANY = (): boolean => true;
 

@@ -60,6 +60,8 @@ export class DestinationDelivery {
   readonly #created: { readonly atMs: number; readonly monotonicMs: number };
   readonly #inOrder: SerialQueue = serialQueue();
   #document: DestinationDocument;
+  /** The settings that the destination was opened with last. */
+  #openedWith: unknown;
   #state: State = { kind: "starting" };
   #opening: Promise<void> = Promise.resolve();
   #consumerOpened: Promise<void> = Promise.resolve();
@@ -104,10 +106,8 @@ export class DestinationDelivery {
       return;
     }
     consumer.route(routing);
-    const isSame =
-      before.enabled === document.enabled &&
-      JSON.stringify(before.settings) === JSON.stringify(document.settings);
-    if (!isSame) await this.#reopen(consumer);
+    const isAsBefore = before.enabled === document.enabled && isSame(before.settings, document.settings);
+    if (!isAsBefore) await this.#reopen(consumer);
     else if (before.transformationId !== document.transformationId) consumer.wake();
   }
 
@@ -272,8 +272,10 @@ export class DestinationDelivery {
       }
       this.#setState({ kind: "open", consumer });
       consumer.use(destination);
+      if (consumer.settingsLeft === undefined) this.#usePresent(consumer);
     } catch (error) {
       if (this.#state !== opening) return;
+      if (await this.#givesUpSettings(consumer)) return this.#reopen(consumer);
       events.cannotOpen(this.#id, error);
       const failure = {
         sinceMs: opening.failure?.sinceMs ?? clock.now(),
@@ -284,10 +286,25 @@ export class DestinationDelivery {
     }
   }
 
+  /** What an earlier process was sending has ended: opens the destination with its own settings, if it has others now. */
+  #usePresent(consumer: Consumer): void {
+    if (this.#state.kind === "open" && !isSame(this.#openedWith, this.#document.settings))
+      void this.#reopen(consumer);
+  }
+
+  /** It cannot be opened with settings that are no longer in force. Nobody could mend them. */
+  async #givesUpSettings(consumer: Consumer): Promise<boolean> {
+    const left = consumer.settingsLeft;
+    if (left === undefined || isSame(left.settings, this.#document.settings)) return false;
+    return consumer.giveUpSettings().catch(() => false);
+  }
+
   async #openDestination(consumer: Consumer, opening: State): Promise<Destination | undefined> {
-    const { type, settings } = this.#document;
+    const { type } = this.#document;
+    const { settings } = consumer.settingsLeft ?? this.#document;
     const opened = await this.#stage.catalog.get(type)?.open(settings);
     if (opened === undefined) return undefined;
+    this.#openedWith = settings;
     const { transformations, clock } = this.#stage;
     const chain = (sourceId: string): readonly string[] => this.#chain(sourceId);
     const destination = transforming(opened, { transformations, chain, clock });
@@ -317,7 +334,8 @@ export class DestinationDelivery {
 
   async #openConsumer(routing: Routing): Promise<Consumer> {
     const { document } = routing;
-    const { store, reader, loader, clock, policy, events, tracing, disableTarget } = this.#stage;
+    const { store, reader, loader, clock, policy, events, tracing, transformations, disableTarget } =
+      this.#stage;
     const head = store.log.head();
     const startAfter = Math.min(head, ...document.connections.map(({ since }) => since)) as Offset;
     const state = await store.consumers.open(this.#id, startAfter);
@@ -327,8 +345,11 @@ export class DestinationDelivery {
         (error) => events.storeFailed(this.#id, error),
       );
     };
-    const consumer = new Consumer(
-      { destinationId: this.#id, store, reader, loader, clock, policy, events, tracing, onGone },
+    const consumer: Consumer = new Consumer(
+      {
+        ...{ destinationId: this.#id, store, reader, loader, clock, policy, events, tracing },
+        ...{ transformations, onGone, onRangeEnded: () => this.#usePresent(consumer) },
+      },
       state,
       routing,
     );
@@ -384,4 +405,8 @@ export class DestinationDelivery {
 async function receiptAfter(log: Pick<EventLog, "read">, offset: Offset): Promise<number | undefined> {
   const [batch] = await log.read(offset, { messages: 1, bytes: 1 });
   return batch?.receivedAtMs;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -37,6 +37,11 @@ export class LogFeed {
     this.#settledAhead = new Set(options.settledAhead);
   }
 
+  /** Messages that were settled in another way: they are not taken from the log. */
+  settled(offsets: readonly Offset[]): void {
+    for (const offset of offsets) if (offset > this.#options.window.passed) this.#settledAhead.add(offset);
+  }
+
   /** The next message that may start. Undefined if there is none now. */
   take(): Work | undefined {
     const next = this.#takeWaiting() ?? this.#takeFromLog();

@@ -1,6 +1,7 @@
 import type { ConsumerState, Offset, Settlement } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Tracing } from "../process/telemetry/tracing.js";
+import type { Transformations } from "../transformations/transformations.js";
 import type { DeliveryPolicy } from "./delivery-policy.js";
 import type { DeliveryStore } from "./delivery-stage.js";
 import { LogFeed } from "./log-feed.js";
@@ -11,6 +12,7 @@ import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
 import { RetryFeed } from "./retry-feed.js";
 import type { Routing } from "./routing/match.js";
+import { RangeUnderWay } from "./sending/range-under-way.js";
 import type { DeliveryEvents } from "./settling/delivery-events.js";
 import { Ledger } from "./settling/ledger.js";
 import { RetryQueue } from "./settling/retry-queue.js";
@@ -29,8 +31,11 @@ export interface ConsumerOptions {
   readonly events: DeliveryEvents;
   /** Takes the spans of traced messages. */
   readonly tracing?: Tracing | undefined;
+  readonly transformations: Pick<Transformations, "documentOf">;
   /** A target answered 410. */
   readonly onGone: (url: string) => void;
+  /** What an earlier process was sending has ended: the destination may be opened with its present settings. */
+  readonly onRangeEnded: () => void;
 }
 
 /** What the parts of a consumer ask it, and tell it. Called only after its constructor has returned. */
@@ -59,6 +64,8 @@ export interface ConsumerParts {
   readonly retries: RetryQueue;
   /** Stores results together with the cursor. */
   readonly settler: Settler;
+  /** The messages that are sent together. */
+  readonly range: RangeUnderWay;
   /** Records results. */
   readonly ledger: Ledger;
   /** Keeps the order of users' messages. */
@@ -85,11 +92,15 @@ export function wireConsumer(
   const window = new LogWindow({ reader, start: stored.cursor, concerns, onRead: answered, onFailure });
   const retries = new RetryQueue({ ...itsStore, stored: stored.retries, onReady: answered });
   const itsSettler = settler({ ...itsStore, cursor: () => cursor.cursor, onStored });
+  const range = new RangeUnderWay({ ...itsStore, loader, settler: itsSettler, stored });
   const ledger = new Ledger({ destinationId, settler: itsSettler, retries, clock, events });
   const users = new PerUserQueue({ ...itsStore, ledger, cursor, retries, policy });
   const { settledAhead } = stored;
   const isFull = (): boolean => itsSettler.full;
   const feed = new LogFeed({ window, cursor, users, ledger, settledAhead, routing, isFull });
   const retryFeed = new RetryFeed({ loader, feed, users, ledger, clock, policy });
-  return { storeRetry, timer, cursor, window, retries, settler: itsSettler, ledger, users, feed, retryFeed };
+  return {
+    ...{ storeRetry, timer, cursor, window, retries, settler: itsSettler, range },
+    ...{ ledger, users, feed, retryFeed },
+  };
 }

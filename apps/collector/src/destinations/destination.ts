@@ -1,6 +1,6 @@
-import type { Attempt, Settlement } from "@sluice/event-log";
+import type { Attempt } from "@sluice/event-log";
 import type { OutboundKind } from "@sluice/protocol";
-import type { SourceKind } from "../documents/documents.js";
+import type { SourceKind, TransformationDocument } from "../documents/documents.js";
 
 /**
  * The interface of all destination types. The catalog lists the types. A `Destination` is an instance of a type, opened
@@ -72,8 +72,8 @@ export interface Destination {
 export interface BatchControl {
   /** No further message starts before one of those in flight ends. */
   full(): void;
-  /** Results were stored. */
-  stored(settlement: Pick<Settlement, "outcomes" | "retries">): void;
+  /** What comes until `full` is sent together under this name, as it was before. */
+  repeat(id: string): void;
   /** Nothing more comes: what was gathered is sent at once. */
   drain(): void;
 }
@@ -100,6 +100,12 @@ export interface OutgoingMessage {
   readonly receivedAtMs: number;
 }
 
+/** The transformations that a message passes, in order, and how each was when the message was read. */
+export interface Chain {
+  readonly ids: readonly string[];
+  readonly documents: readonly (TransformationDocument | undefined)[];
+}
+
 export interface Round {
   /** Number of the round, from 1. The count survives restarts. */
   readonly number: number;
@@ -122,6 +128,15 @@ export interface Round {
    * what took time to prepare, and end as `postponed`. Absent: nothing changes.
    */
   isOutdated?(): boolean;
+  /** Whether the message's user was deleted since it began. Absent: nobody is. */
+  isOfDeleted?(): boolean;
+  /** What the message is made with. Messages that are sent together have the same. Absent: what is in force. */
+  readonly settings?: { chain(sourceId: string): Chain };
+  /**
+   * Stores that messages are sent together under a name, before they are: after a crash they come again as they are now. `offsets` ascend.
+   * Resolves with what is to be called with their results. Absent: they need not be the same.
+   */
+  fix?(id: string, offsets: readonly number[]): Promise<() => void>;
   /** Call it when an attempt starts. Returns the trace context to send. Absent, or undefined: the message belongs to no trace. */
   startTrace?(): AttemptTrace | undefined;
   /** Records an attempt in the trace. May be called after the round has ended. `trace`: from `startTrace`. */

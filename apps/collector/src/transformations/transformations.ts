@@ -25,8 +25,16 @@ export interface TransformationsParts {
 
 /** What changes messages on their way to destinations, as the documents say now. */
 export interface Transformations {
-  /** Sends a message through transformations, one after another. Never rejects. */
-  apply(ids: readonly string[], message: OutgoingMessage): Promise<Transformed>;
+  /**
+   * Sends a message through transformations, one after another. Never rejects. `documents`: as they are to be; default: as they are now.
+   */
+  apply(
+    ids: readonly string[],
+    message: OutgoingMessage,
+    documents?: readonly (TransformationDocument | undefined)[],
+  ): Promise<Transformed>;
+  /** A transformation as it is now. */
+  documentOf(id: string): TransformationDocument | undefined;
   /** Calls the listener with the id of each that changes. Returns what ends that. */
   onChange(listener: (id: string) => void): () => void;
   close(): Promise<void>;
@@ -35,6 +43,7 @@ export interface Transformations {
 /** What a delivery without transformations has: a message that needs one waits, it is never sent unchanged. */
 export const NO_TRANSFORMATIONS: Transformations = {
   apply: async ([id = ""]) => ({ kind: "unavailable", id, message: "transformations are not run here" }),
+  documentOf: () => undefined,
   onChange: () => () => {},
   close: async () => {},
 };
@@ -69,11 +78,12 @@ export async function openTransformations(parts: TransformationsParts): Promise<
     return running;
   };
   return {
-    async apply(ids, message) {
+    async apply(ids, message, given = ids.map((id) => documents.get(id))) {
       const by: string[] = [];
       let messages: readonly OutgoingMessage[] = [message];
-      for (const id of ids) {
-        const document = documents.get(id);
+      for (const [place, id] of ids.entries()) {
+        // JSON knows no undefined.
+        const document = given[place] ?? undefined;
         const loaded = await loadedFor(id, document, opened, runner);
         if ("problem" in loaded) return { kind: "unavailable", id, message: loaded.problem };
         by.push(`${loaded.name}, version ${loaded.current}`);
@@ -86,6 +96,7 @@ export async function openTransformations(parts: TransformationsParts): Promise<
         ? { kind: "dropped", by: by.join("; ") }
         : { kind: "messages", messages, by: by.join("; ") };
     },
+    documentOf: (id) => documents.get(id),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

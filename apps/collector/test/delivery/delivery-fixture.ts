@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DefinedDestination } from "@sluice/destination";
 import type { Attempt, Delivery, Offset, Store } from "@sluice/event-log";
 import { openMemoryStore } from "@sluice/event-log";
 import { type BatchOptions, batchOf, type TestMessage } from "@sluice/event-log/testing";
@@ -39,6 +40,8 @@ export interface FixtureOptions {
   readonly source?: Partial<SourceDocument>;
   readonly tracing?: Tracing;
   readonly suppressions?: DeliveryDeps["suppressions"];
+  /** Types besides those of every collector. */
+  readonly given?: readonly DefinedDestination[];
   /** Runs the code of transformations. Default: the real sandboxes. */
   readonly openSandboxes?: () => Promise<Sandboxes>;
 }
@@ -94,6 +97,7 @@ export async function openDelivery(options: FixtureOptions = {}): Promise<Delive
     secrets,
     egress: egressPolicy({ allow: options.allow ?? ["127.0.0.0/8"] }),
     exportsFolder: folder,
+    given: options.given ?? [],
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
     ...(options.openEndpoint === undefined ? {} : { openEndpoint: options.openEndpoint }),
   });

@@ -14,6 +14,7 @@ import type { Work } from "../reading/work.js";
 import { isOutbound } from "../routing/match.js";
 import { isInLastPart, type RetryPolicy } from "../settling/retry-schedule.js";
 import type { Settler } from "../settling/settler.js";
+import type { RangeSettings } from "./range-settings.js";
 import type { RoundTrace } from "./round-trace.js";
 
 /** Receives what happens during a round; the outcome is returned. */
@@ -25,6 +26,8 @@ export interface RoundListener {
   gone(url: string): void;
   /** An attempt at a target ended; `error` is absent if the target accepted the message. */
   attempted(url: string, error: string | undefined): void;
+  /** Messages are sent together from now on; see `Round.fix`. */
+  fix(id: string, offsets: readonly number[], settings: RangeSettings): Promise<() => void>;
   /** A round that would have ended so goes on. */
   repeated(failure: CountedOutcome, round: MessageRound): void;
 }
@@ -43,6 +46,8 @@ export class MessageRound implements Round {
   readonly waiting: readonly UrlRetry[];
   readonly waitingUrls: readonly string[];
   readonly isOutdated: () => boolean;
+  readonly isOfDeleted: () => boolean;
+  readonly settings: RangeSettings;
   readonly #work: Work;
   readonly #listener: RoundListener;
   readonly #trace: RoundTrace;
@@ -55,9 +60,11 @@ export class MessageRound implements Round {
     nowMs: number,
     policy: RetryPolicy,
     listener: RoundListener,
-    isOutdated: () => boolean,
+    decided: Pick<MessageRound, "isOutdated" | "isOfDeleted" | "settings">,
   ) {
-    this.isOutdated = isOutdated;
+    this.isOutdated = decided.isOutdated;
+    this.isOfDeleted = decided.isOfDeleted;
+    this.settings = decided.settings;
     const { retry } = work;
     this.doneUrls = retry?.doneUrls ?? [];
     this.failedUrls = retry?.failedUrls ?? [];
@@ -106,6 +113,10 @@ export class MessageRound implements Round {
     this.#error = attempt.error?.message ?? this.#error;
     const placed: Attempt = { ...attempt, offset: stored.offset, attempt: this.numberAt(attempt.url) };
     this.#listener.settler.attempt(retry?.replay === true ? { ...placed, replay: true } : placed);
+  }
+
+  fix(id: string, offsets: readonly number[]): Promise<() => void> {
+    return this.#listener.fix(id, offsets, this.settings);
   }
 
   repeat(failure?: RoundOutcome): void {

@@ -1,6 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type {
   BatchControl,
+  Chain,
   Destination,
   OutgoingMessage,
   Round,
@@ -12,7 +13,7 @@ import { combineOutcomes } from "./combine-outcomes.js";
 
 export interface TransformingParts {
   readonly transformations: Pick<Transformations, "apply">;
-  /** The transformations that a message of the source passes now. */
+  /** The transformations that a message of the source passes, if its round does not say so. */
   readonly chain: (sourceId: string) => readonly string[];
   readonly clock: Clock;
 }
@@ -26,13 +27,13 @@ export function transforming(destination: Destination, parts: TransformingParts)
   const closed = Promise.withResolvers<typeof ABORTED>();
   const under = new UnderWay(destination.batches);
   const changed = async (
-    ids: readonly string[],
+    { ids, documents }: Pick<Chain, "ids"> & Partial<Chain>,
     message: OutgoingMessage,
     round: Round,
   ): Promise<RoundOutcome> => {
     const startedAtMs = parts.clock.monotonic();
     const atMs = parts.clock.now();
-    const applied = under.track(transformations.apply(ids, message));
+    const applied = under.track(transformations.apply(ids, message, documents));
     const result = await Promise.race([applied, closed.promise]);
     // What it became belongs to settings that are gone, or to a user who is.
     if (result.kind !== "aborted" && round.isOutdated?.() === true) return { kind: "postponed" };
@@ -48,8 +49,10 @@ export function transforming(destination: Destination, parts: TransformingParts)
     flow: destination.flow,
     ...(destination.batches === undefined ? {} : { batches: under }),
     deliver(message, round) {
-      const ids = message.message.type === "delete" ? [] : chain(message.sourceId);
-      return ids.length === 0 ? destination.deliver(message, round) : changed(ids, message, round);
+      const { sourceId } = message;
+      const passes = round.settings?.chain(sourceId) ?? { ids: chain(sourceId) };
+      const isUnchanged = passes.ids.length === 0 || message.message.type === "delete";
+      return isUnchanged ? destination.deliver(message, round) : changed(passes, message, round);
     },
     close() {
       closed.resolve(ABORTED);
@@ -115,12 +118,17 @@ async function sendAll(
   return combineOutcomes(outcomes);
 }
 
+type Fix = NonNullable<Round["fix"]>;
+
 /** The round of a message that a transformation changed: its attempts say so. */
 function roundOf(round: Round, transformation: string, index = 0): Round {
   return {
     get number() {
       return round.number;
     },
+    ...(round.settings === undefined ? {} : { settings: round.settings }),
+    isOfDeleted: () => round.isOfDeleted?.() ?? false,
+    ...(round.fix === undefined ? {} : { fix: (id, offsets) => (round.fix as Fix)(id, offsets) }),
     isAgain: round.isAgain,
     isLast: round.isLast,
     ...(round.isTest === undefined ? {} : { isTest: round.isTest }),
@@ -161,8 +169,8 @@ class UnderWay implements BatchControl {
     if (!this.#isFull) this.#batches?.full();
   }
 
-  stored(settlement: Parameters<BatchControl["stored"]>[0]): void {
-    this.#batches?.stored(settlement);
+  repeat(id: string): void {
+    this.#batches?.repeat(id);
   }
 
   drain(): void {

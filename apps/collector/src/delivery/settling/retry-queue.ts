@@ -162,6 +162,11 @@ export class RetryQueue {
     this.#options.onReady();
   }
 
+  /** A retry of the store starts by other means. */
+  taken(offset: Offset): void {
+    this.#held.add(offset);
+  }
+
   /** Whether the retry is ready or in flight: it needs nobody to make it due. */
   isInHand(offset: Offset): boolean {
     return this.#held.has(offset) && !this.#returned.has(offset);

@@ -1,4 +1,4 @@
-import type { Attempt, Consumers, Offset, Outcome, Retry, Settlement } from "@sluice/event-log";
+import type { Attempt, Consumers, Offset, Outcome, Retry, SentRange, Settlement } from "@sluice/event-log";
 import type { CancelTimer, Clock } from "@sluice/resilience";
 
 export interface SettlerOptions {
@@ -22,6 +22,10 @@ export interface Settler {
   outcome(outcome: Outcome): void;
   retry(retry: Retry): void;
   attempt(attempt: Attempt): void;
+  /** Stores what is sent from now on, at once, with what was handed over before. Resolves when it is stored. */
+  fix(range: SentRange): Promise<void>;
+  /** The results of that were handed over, in this turn of the event loop. */
+  rangeEnded(): void;
   /** Stores the cursor even if there is nothing else to store. */
   flush(): void;
   /** Stores what waits, unless the store fails. Results that arrive later are dropped. */
@@ -45,20 +49,24 @@ class Unstored {
   outcomes: Outcome[] = [];
   retries: Retry[] = [];
   attempts: Attempt[] = [];
+  range: Settlement["range"];
   isCursorWanted = false;
 
   get isEmpty(): boolean {
-    return this.outcomes.length + this.retries.length + this.attempts.length === 0 && !this.isCursorWanted;
+    const count = this.outcomes.length + this.retries.length + this.attempts.length;
+    return count === 0 && this.range === undefined && !this.isCursorWanted;
   }
 
   take(cursor: Offset): Settlement {
-    const { outcomes, retries, attempts } = this;
+    const { outcomes, retries, attempts, range } = this;
     [this.outcomes, this.retries, this.attempts, this.isCursorWanted] = [[], [], [], false];
-    return { cursor, outcomes, retries, attempts };
+    this.range = undefined;
+    return { cursor, outcomes, retries, attempts, ...(range === undefined ? {} : { range }) };
   }
 
   /** Puts a settlement that failed before what arrived since. */
-  putBack({ outcomes, retries, attempts }: Settlement): void {
+  putBack({ outcomes, retries, attempts, range }: Settlement): void {
+    if (this.range === undefined) this.range = range;
     this.outcomes = [...outcomes, ...this.outcomes];
     this.retries = [...retries, ...this.retries];
     this.attempts = [...attempts, ...this.attempts];
@@ -78,6 +86,8 @@ export function settler(options: SettlerOptions): Settler {
   const unstored = new Unstored();
   let state: State = { kind: "idle" };
   let storedAtMs = Number.NEGATIVE_INFINITY;
+  /** What waits until a range is stored. There is one at a time. */
+  let fixing: { readonly range: SentRange; readonly resolve: () => void } | undefined;
 
   const store = async (): Promise<void> => {
     const settlement = unstored.take(options.cursor());
@@ -92,6 +102,7 @@ export function settler(options: SettlerOptions): Settler {
     }
     storedAtMs = clock.monotonic();
     onStored(settlement, leftOut);
+    if (settlement.range === fixing?.range) fixing?.resolve();
     state = { kind: "idle" };
     if (!unstored.isEmpty) changed();
   };
@@ -114,26 +125,27 @@ export function settler(options: SettlerOptions): Settler {
     if (state.kind === "idle") gather();
   };
 
+  const hand = (add: () => void): void => {
+    add();
+    changed();
+  };
+
   return {
     get full() {
       return state.kind === "failed" || unstored.outcomes.length + unstored.retries.length > FULL_AT;
     },
-    outcome(outcome) {
-      unstored.outcomes.push(outcome);
-      changed();
+    outcome: (outcome) => hand(() => unstored.outcomes.push(outcome)),
+    retry: (retry) => hand(() => unstored.retries.push(retry)),
+    attempt: (attempt) => hand(() => unstored.attempts.push(attempt)),
+    fix(range) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      fixing = { range, resolve };
+      hand(() => Object.assign(unstored, { range }));
+      if (state.kind === "settling") state.startNow();
+      return promise;
     },
-    retry(retry) {
-      unstored.retries.push(retry);
-      changed();
-    },
-    attempt(attempt) {
-      unstored.attempts.push(attempt);
-      changed();
-    },
-    flush() {
-      unstored.isCursorWanted = true;
-      changed();
-    },
+    rangeEnded: () => hand(() => Object.assign(unstored, { range: null })),
+    flush: () => hand(() => Object.assign(unstored, { isCursorWanted: true })),
     async stop() {
       while (state.kind === "settling") {
         state.startNow();

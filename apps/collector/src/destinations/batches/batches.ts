@@ -9,18 +9,16 @@ export interface BatchesOptions {
   readonly maxAgeMs: number;
   /** Whether a message is sent alone, after everything before it. Default: none is. */
   readonly isAlone?: (message: OutgoingMessage) => boolean;
-  /** Whether a batch of new messages waits until the results of the one before are stored. Default: true. */
-  readonly waitsForStore?: boolean;
+  /** Whether a batch is stored before it is sent, so that it is the same after a crash. Default: true. */
+  readonly isFixed?: boolean;
   /** Sends a batch once, and records the attempts. Resolves with an outcome for each item, and never rejects. */
   readonly send: (batch: GatheredBatch) => Promise<readonly RoundOutcome[]>;
 }
 
 export interface GatheredBatch {
-  /**
-   * New messages come in the order of the log, and a batch of them is named by its first one. So after a crash, which repeats what was not
-   * stored, a batch has the name that it had before, whatever is gathered into it this time.
-   */
+  /** No other batch of the destination has it. A batch of new messages is named by the first one. */
   readonly id: string;
+  /** In the order of the log. */
   readonly items: readonly Item[];
 }
 
@@ -49,8 +47,8 @@ const HOLD_MS = 60_000;
 const HOLD_BACKOFF: BackoffOptions = { initialMs: 1_000, maxMs: 20_000, jitter: "equal" };
 
 /**
- * Gathers messages into batches, and sends one at a time. New messages and those of the retry queue make batches of their own. A batch of
- * new messages starts when the results of the one before it are stored: after a crash, at most one is repeated.
+ * Gathers messages into batches, and sends one at a time. New messages and those of the retry queue make batches of their own. A batch is
+ * stored before it is sent, with the results of the one before: after a crash, exactly the one that was under way is repeated.
  */
 export class Batches implements BatchControl {
   readonly #options: BatchesOptions;
@@ -66,8 +64,8 @@ export class Batches implements BatchControl {
   #isFull = false;
   /** The last batch failed as a whole. */
   #isFailing = false;
-  /** The last message of a batch whose results are not stored yet. */
-  #unstored: number | undefined;
+  /** The name of a batch that is sent as it was before the start. Its messages come until `full`. */
+  #repeated: string | undefined;
   readonly #closing = new AbortController();
 
   constructor(options: BatchesOptions) {
@@ -77,7 +75,7 @@ export class Batches implements BatchControl {
   deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
     if (this.#mode === "closed") return Promise.resolve(ABORTED);
     const { promise, resolve: end } = Promise.withResolvers<RoundOutcome>();
-    const lane = round.isAgain ? this.#again : this.#fresh;
+    const lane = round.isAgain && this.#repeated === undefined ? this.#again : this.#fresh;
     if (lane.waiting.length === 0) lane.sinceMs = this.#options.clock.monotonic();
     lane.waiting.push({ message, round, end });
     this.#isFull = false;
@@ -94,14 +92,9 @@ export class Batches implements BatchControl {
     this.#check();
   }
 
-  stored({ outcomes, retries }: Parameters<BatchControl["stored"]>[0]): void {
-    const last = this.#unstored;
-    if (last === undefined) return;
-    const isLast = ({ offset }: { readonly offset: number }): boolean => offset === last;
-    // It is among the last that were handed over.
-    if (outcomes.findLast(isLast) === undefined && !retries.some(isLast)) return;
-    this.#unstored = undefined;
-    this.#check();
+  repeat(id: string): void {
+    this.#repeated = id;
+    this.#isFull = false;
   }
 
   drain(): void {
@@ -123,6 +116,12 @@ export class Batches implements BatchControl {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (this.#state === "sending" || this.#mode === "closed") return;
+    if (this.#repeated !== undefined) {
+      if (!this.#isFull) return;
+      if (this.#fresh.waiting.length > 0) void this.#send(this.#fresh);
+      else this.#repeated = undefined;
+      return;
+    }
     const nowMs = this.#options.clock.monotonic();
     const [first, second] = [this.#again, this.#fresh].sort((one, other) => one.sinceMs - other.sinceMs);
     const lane = [first, second].find((one) => one !== undefined && this.#dueAtMs(one) <= nowMs);
@@ -140,7 +139,6 @@ export class Batches implements BatchControl {
     const { maxMessages, maxAgeMs } = this.#options;
     if (waiting.length === 0) return Number.POSITIVE_INFINITY;
     if (this.#mode === "draining") return sinceMs;
-    if (lane === this.#fresh && this.#unstored !== undefined) return Number.POSITIVE_INFINITY;
     const isComplete =
       this.#isFull || waiting.length >= maxMessages || waiting.some(({ message }) => this.#isAlone(message));
     if (isComplete) return sinceMs;
@@ -153,15 +151,10 @@ export class Batches implements BatchControl {
 
   async #send(lane: Lane): Promise<void> {
     this.#state = "sending";
-    const items = this.#take(lane);
-    const outcomes = await this.#sendUntilKnown(items, lane);
-    const isAborted = outcomes.every(({ kind }) => kind === "aborted");
-    this.#isFailing = isDown(outcomes);
-    const { waitsForStore = true } = this.#options;
-    if (waitsForStore && lane === this.#fresh && !isAborted) this.#unstored = items.at(-1)?.message.offset;
-    items.forEach(({ end }, index) => {
-      end(outcomes[index] ?? ABORTED);
-    });
+    const repeated = this.#repeated;
+    this.#repeated = undefined;
+    const items = repeated === undefined ? this.#take(lane) : lane.waiting.splice(0).sort(inOrder);
+    if (items.length > 0) await this.#sendItems(items, lane, repeated);
     // First the results are handed over: each of them may let another message come.
     setImmediate(() => {
       this.#state = "gathering";
@@ -170,16 +163,52 @@ export class Batches implements BatchControl {
     });
   }
 
-  /** Up to the limit, and up to a message that is sent alone. */
+  async #sendItems(items: readonly Waiting[], lane: Lane, repeated: string | undefined): Promise<void> {
+    const id = repeated ?? (lane === this.#fresh ? positionOf(items[0]) : idAgain(items));
+    const ended = repeated === undefined ? await this.#fix(id, items) : () => {};
+    const outcomes =
+      ended === undefined ? items.map(() => ABORTED) : await this.#sendUntilKnown({ id, items }, lane);
+    this.#isFailing = isDown(outcomes);
+    if (!outcomes.some(({ kind }) => kind === "aborted")) ended?.();
+    items.forEach(({ end }, index) => {
+      end(outcomes[index] ?? ABORTED);
+    });
+  }
+
+  /** Resolves when it is stored what is sent, with what to call at its end. Undefined if this is closed before. */
+  async #fix(id: string, items: readonly Item[]): Promise<(() => void) | undefined> {
+    const [first] = items;
+    const { isFixed = true } = this.#options;
+    if (!isFixed || first?.round.fix === undefined) return () => {};
+    const closed = Promise.withResolvers<undefined>();
+    const { signal } = this.#closing;
+    signal.addEventListener("abort", () => closed.resolve(undefined), { once: true });
+    const fixed = first.round.fix(
+      id,
+      items.map(({ message }) => message.offset),
+    );
+    return signal.aborted ? undefined : Promise.race([fixed, closed.promise]);
+  }
+
+  /** Up to the limit, up to a message that is sent alone, and up to a change of settings. In the order of the log. */
   #take({ waiting }: Lane): readonly Waiting[] {
     const alone = waiting.findIndex(({ message }) => this.#isAlone(message));
     const end = alone < 0 ? this.#options.maxMessages : Math.max(alone, 1);
-    return waiting.splice(0, betweenMessages(waiting, Math.min(end, this.#options.maxMessages)));
+    const [first] = waiting;
+    const other = waiting.findIndex(({ round }) => round.settings !== first?.round.settings);
+    const limit = Math.min(end, this.#options.maxMessages, other < 0 ? waiting.length : other);
+    const taken = waiting.splice(0, betweenMessages(waiting, limit));
+    // A transformation takes its time, so messages do not come in order. What is not fixed yet is decided anew after a deletion.
+    const [deleted, kept] = partition(taken, ({ round }) => round.isOfDeleted?.() === true);
+    for (const { end: postpone } of deleted) postpone({ kind: "postponed" });
+    return kept.sort(inOrder);
   }
 
-  async #sendUntilKnown(items: readonly Waiting[], lane: Lane): Promise<readonly RoundOutcome[]> {
+  async #sendUntilKnown(
+    { id, items }: { readonly id: string; readonly items: readonly Waiting[] },
+    lane: Lane,
+  ): Promise<readonly RoundOutcome[]> {
     const { clock, send } = this.#options;
-    const id = lane === this.#fresh ? positionOf(items[0]) : idAgain(items);
     const untilMs = clock.monotonic() + (this.#isFailing || lane === this.#again ? 0 : HOLD_MS);
     for (let attempt = 1; ; attempt++) {
       const outcomes = await send({ id, items });
@@ -216,6 +245,17 @@ function betweenMessages(items: readonly Item[], end: number): number {
 }
 
 const ABORTED: RoundOutcome = { kind: "aborted" };
+
+/** What one message became keeps its order. */
+function inOrder(one: Item, other: Item): number {
+  return one.message.offset - other.message.offset;
+}
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  const second: T[] = [];
+  const first = all.filter((one) => isFirst(one) || !second.push(one));
+  return [first, second];
+}
 
 /** Whether nothing of it arrived, as far as is known. */
 function isDown(outcomes: readonly RoundOutcome[]): boolean {

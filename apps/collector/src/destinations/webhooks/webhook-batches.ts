@@ -49,7 +49,7 @@ export class WebhookBatches implements Destination {
       clock,
       ...batch,
       // The id follows from the messages, so another batch has another id, whatever is gathered after a crash.
-      waitsForStore: false,
+      isFixed: false,
       send: ({ items }) => this.#send(items),
     });
   }
