@@ -1,42 +1,55 @@
-import type { TokenBucket } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { decideRate, type RateDecision, rateLimiter, rateOf } from "../../src/ingest/sources/rate-limit.js";
+import {
+  bucketsOfProcess,
+  decideRate,
+  type RateDecision,
+  rateLimiter,
+  rateOf,
+  sharedBuckets,
+} from "../../src/ingest/sources/rate-limit.js";
 
-const at = (tokens: number, atMs = 0): TokenBucket => ({ tokens, atMs });
-const admitted = (tokens: number, atMs: number): RateDecision => ({
-  kind: "admitted",
-  bucket: at(tokens, atMs),
-});
+const admitted = (fullAtMs: number): RateDecision => ({ kind: "admitted", fullAtMs });
 const limited = (retryAfterSeconds: number): RateDecision => ({ kind: "limited", retryAfterSeconds });
 
+/** When a bucket of 10 a second with so many tokens is full. */
+const with10 = (tokens: number): number => 1_000 - tokens * 100;
+
 test.each<
-  [
-    name: string,
-    before: TokenBucket | undefined,
-    messages: number,
-    perSecond: number,
-    nowMs: number,
-    decision: RateDecision,
-  ]
+  [name: string, fullAtMs: number, messages: number, perSecond: number, nowMs: number, decision: RateDecision]
 >([
-  ["a new source", undefined, 1, 10, 5, admitted(9, 5)],
-  ["a batch larger than the rate gets through once", undefined, 100, 10, 0, admitted(-90, 0)],
-  ["its debt is paid first", at(-90), 1, 10, 0, limited(9)],
-  ["debt paid in part", at(-90), 1, 10, 4_000, limited(5)],
-  ["debt paid off", at(-90), 1, 10, 9_001, admitted(-0.99, 9_001)],
-  ["whole seconds, rounded up", at(-1), 1, 10, 0, limited(1)],
-  ["nothing left", at(0), 1, 10, 0, limited(1)],
-  ["asking without counting", at(5), 0, 10, 0, admitted(5, 0)],
-  ["refills with time", at(5), 1, 10, 300, admitted(7, 300)],
-  ["up to one second's worth", at(5), 1, 10, 3_600_000, admitted(9, 3_600_000)],
-  ["a reading before the last one adds nothing", at(5, 10_000), 1, 10, 0, admitted(4, 10_000)],
-])("%s", (_name, before, messages, perSecond, nowMs, decision) => {
-  const decided = decideRate(before, messages, perSecond, nowMs);
-  if (decided.kind === "admitted" && decision.kind === "admitted") {
-    expect(decided.bucket.tokens).toBeCloseTo(decision.bucket.tokens);
-    expect(decided.bucket.atMs).toBe(decision.bucket.atMs);
-  } else expect(decided).toEqual(decision);
+  ["a new source", Number.NEGATIVE_INFINITY, 1, 10, 5, admitted(105)],
+  ["a batch larger than the rate gets through once", 0, 100, 10, 0, admitted(with10(-90))],
+  ["its debt is paid first", with10(-90), 1, 10, 0, limited(9)],
+  ["debt paid in part", with10(-90), 1, 10, 4_000, limited(5)],
+  ["debt paid off", with10(-90), 1, 10, 9_001, admitted(with10(-91))],
+  ["whole seconds, rounded up", with10(-1), 1, 10, 0, limited(1)],
+  ["nothing left", with10(0), 1, 10, 0, limited(1)],
+  ["asking without counting", with10(5), 0, 10, 0, admitted(with10(5))],
+  ["refills with time", with10(5), 1, 10, 300, admitted(with10(4))],
+  ["up to one second's worth", with10(5), 1, 10, 3_600_000, admitted(3_600_100)],
+])("%s", (_name, fullAtMs, messages, perSecond, nowMs, decision) => {
+  expect(decideRate(fullAtMs, messages, perSecond, nowMs)).toEqual(decision);
+});
+
+test("several threads count against one limit", async () => {
+  const clock = manualClock();
+  const memory = sharedBuckets();
+  const limiters = [1, 2, 3].map(() => rateLimiter(clock, undefined, bucketsOfProcess(memory)));
+  const admits = (source: string, rateLimit = 100): number => {
+    let taken = 0;
+    for (let i = 0; i < 300; i++)
+      try {
+        limiters[i % 3]?.admit({ id: source, kind: "server", rateLimit }, 1);
+        taken += 1;
+      } catch {}
+    return taken;
+  };
+  expect(admits("one")).toBe(100);
+  expect(admits("other")).toBe(100);
+  await clock.advance(500);
+  expect(admits("one")).toBe(50);
+  expect(admits("one", 200)).toBe(200);
 });
 
 test("over a minute, a source that never stops gets its rate, and other sources are not limited", async () => {

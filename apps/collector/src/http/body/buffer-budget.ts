@@ -1,5 +1,6 @@
 import { KB, LIMITS } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
+import { type AmountsByAddress, amountsByAddress } from "./amounts-by-address.js";
 
 /** Limits the memory that request bodies take at once, and shares it out among clients. */
 export interface BufferBudget {
@@ -41,37 +42,35 @@ interface Arriving {
 /**
  * In this pool an address may hold as much as is still free, so that none can fill it: a single address gets half, and the next one
  * still finds room. The first request of an address only needs that there is room. Many addresses can fill it with bodies that never
- * end, so for such a request the slowest bodies give way.
+ * end, so for such a request the slowest bodies of its thread give way: with several threads, the system deals connections out evenly.
  */
 class Pool {
   readonly #maxBytes: number;
   readonly #clock: Clock;
-  readonly #byAddress = new Map<string, { bytes: number; requests: number }>();
+  readonly #held: AmountsByAddress;
   /** The oldest first. */
   readonly #arriving = new Set<Arriving>();
-  usedBytes = 0;
 
-  constructor(maxBytes: number, clock: Clock) {
+  constructor(maxBytes: number, clock: Clock, held: AmountsByAddress) {
     this.#maxBytes = maxBytes;
     this.#clock = clock;
+    this.#held = held;
+  }
+
+  get usedBytes(): number {
+    return this.#held.total;
   }
 
   /** Whether a request that holds `held` bytes may have `bytes` more. `self` gives way to itself never. */
   hasRoom(address: string, held: number, bytes: number, self: Arriving): boolean {
-    const others = (this.#byAddress.get(address)?.bytes ?? 0) - held;
+    const others = this.#held.of(address) - held;
     if (others > 0) return others + held + bytes <= this.#freeAfter(bytes);
     if (this.#freeAfter(bytes) < 0) this.#makeRoom(bytes, self);
     return this.#freeAfter(bytes) >= 0;
   }
 
-  /** `requests`: 1 when a request takes its first bytes, -1 when it returns its last. */
-  add(address: string, bytes: number, requests: -1 | 0 | 1): void {
-    const entry = this.#byAddress.get(address) ?? { bytes: 0, requests: 0 };
-    entry.bytes += bytes;
-    entry.requests += requests;
-    this.usedBytes += bytes;
-    if (entry.requests === 0) this.#byAddress.delete(address);
-    else this.#byAddress.set(address, entry);
+  add(address: string, bytes: number): void {
+    this.#held.add(address, bytes);
   }
 
   arrives(arriving: Arriving): void {
@@ -95,10 +94,18 @@ class Pool {
   }
 }
 
-export function bufferBudget(maxBytes: number, clock: Clock): BufferBudget {
+/** `held`: what all requests hold, and what those without a valid key do. Default: those of this thread. */
+export function bufferBudget(
+  maxBytes: number,
+  clock: Clock,
+  held: { readonly all: AmountsByAddress; readonly keyless: AmountsByAddress } = {
+    all: amountsByAddress(),
+    keyless: amountsByAddress(),
+  },
+): BufferBudget {
   const keylessBytes = Math.min(maxBytes, Math.max(maxBytes * KEYLESS_SHARE, LARGEST_REQUEST_BYTES));
-  const all = new Pool(maxBytes, clock);
-  const keyless = new Pool(keylessBytes, clock);
+  const all = new Pool(maxBytes, clock, held.all);
+  const keyless = new Pool(keylessBytes, clock, held.keyless);
   return {
     maxBytes,
     get usedBytes() {
@@ -137,11 +144,11 @@ class Hold implements BufferHold, Arriving {
     const address = this.#address;
     if (!this.#all.hasRoom(address, this.#held, bytes, this)) return false;
     if (!this.#isVouchedFor && !this.#keyless.hasRoom(address, this.#held, bytes, this)) return false;
-    const begins = this.#held === 0 ? 1 : 0;
-    this.#all.add(address, bytes, begins);
-    if (!this.#isVouchedFor) this.#keyless.add(address, bytes, begins);
+    const begins = this.#held === 0;
+    this.#all.add(address, bytes);
+    if (!this.#isVouchedFor) this.#keyless.add(address, bytes);
     this.#held += bytes;
-    if (begins === 1 && !this.#hasArrived) {
+    if (begins && !this.#hasArrived) {
       this.#all.arrives(this);
       if (!this.#isVouchedFor) this.#keyless.arrives(this);
     }
@@ -155,7 +162,7 @@ class Hold implements BufferHold, Arriving {
   }
 
   vouch(): void {
-    if (!this.#isVouchedFor && this.#held > 0) this.#keyless.add(this.#address, -this.#held, -1);
+    if (!this.#isVouchedFor && this.#held > 0) this.#keyless.add(this.#address, -this.#held);
     this.#keyless.arrived(this);
     this.#isVouchedFor = true;
   }
@@ -163,8 +170,8 @@ class Hold implements BufferHold, Arriving {
   release(): void {
     this.arrived();
     if (this.#held === 0) return;
-    this.#all.add(this.#address, -this.#held, -1);
-    if (!this.#isVouchedFor) this.#keyless.add(this.#address, -this.#held, -1);
+    this.#all.add(this.#address, -this.#held);
+    if (!this.#isVouchedFor) this.#keyless.add(this.#address, -this.#held);
     this.#held = 0;
   }
 

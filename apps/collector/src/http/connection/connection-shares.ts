@@ -1,3 +1,4 @@
+import { type AmountsByAddress, amountsByAddress } from "../body/amounts-by-address.js";
 import { clientGroup } from "../body/client-group.js";
 import {
   type AddressShare,
@@ -17,21 +18,28 @@ const MOST_LOOKED_AT = 64;
  */
 export class ConnectionShares {
   readonly #most: number;
+  readonly #inTurn: AmountsByAddress;
   /** The connections of an address stand in the order of their age. */
   readonly #byAddress = new Map<string, AddressShare>();
   /** The addresses by the number of their connections. The last entry that is not empty has those with the most. */
   readonly #bySize: Set<string>[] = [];
   #count = 0;
 
-  constructor(most: number) {
+  /** `inTurn`: see `AddressShare`. Default: those of this listener. */
+  constructor(most: number, inTurn = amountsByAddress()) {
     this.#most = most;
+    this.#inTurn = inTurn;
   }
 
   /** Adds a connection, if there is or can be made a place for it. Otherwise returns false. */
   add(connection: Connection): boolean {
     const address = clientGroup(connection.remoteAddress ?? "");
     if (this.#count >= this.#most && !this.#makePlace(address)) return false;
-    const share = this.#byAddress.get(address) ?? { connections: new Set(), inTurn: 0 };
+    const share = this.#byAddress.get(address) ?? {
+      address,
+      connections: new Set(),
+      inTurn: this.#inTurn,
+    };
     joinShare(connection, share);
     this.#byAddress.set(address, share);
     const { size } = share.connections;

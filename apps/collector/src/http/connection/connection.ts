@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { KB } from "@sluice/protocol";
 import { CollectorError } from "../../errors.js";
+import type { AmountsByAddress } from "../body/amounts-by-address.js";
 import { rawErrorAnswer } from "./respond.js";
 
 const pending = Symbol("pending");
@@ -12,9 +13,10 @@ const share = Symbol("share");
 
 /** What the connections of one address have together. */
 export interface AddressShare {
+  readonly address: string;
   readonly connections: Set<Connection>;
   /** Requests without a response yet that came before the response to an earlier one of their connection. */
-  inTurn: number;
+  readonly inTurn: AmountsByAddress;
 }
 
 /** A request whose body may still arrive. */
@@ -61,7 +63,8 @@ export function leaveShare(connection: Connection): void {
   if (ofAddress === undefined) return;
   delete connection[share];
   ofAddress.connections.delete(connection);
-  ofAddress.inTurn -= Math.max(0, (connection[pending] ?? 0) - 1);
+  const left = (connection[pending] ?? 0) - 1;
+  if (left > 0) ofAddress.inTurn.add(ofAddress.address, -left);
 }
 
 export function beginRequest(connection: Connection, request: ArrivingRequest): void {
@@ -69,14 +72,14 @@ export function beginRequest(connection: Connection, request: ArrivingRequest): 
   connection[pending] = before + 1;
   connection[latest] = request;
   const ofAddress = connection[share];
-  if (before > 0 && ofAddress !== undefined) ofAddress.inTurn += 1;
+  if (before > 0) ofAddress?.inTurn.add(ofAddress.address, 1);
 }
 
 export function endRequest(connection: Connection): void {
   const left = (connection[pending] ?? 1) - 1;
   connection[pending] = left;
   const ofAddress = connection[share];
-  if (left > 0 && ofAddress !== undefined) ofAddress.inTurn -= 1;
+  if (left > 0) ofAddress?.inTurn.add(ofAddress.address, -1);
 }
 
 /** Whether the client awaits a response and has sent its request, so that silence is expected: `GET /wait` or a large replay take minutes. */
@@ -93,10 +96,15 @@ export function isNotReading(connection: Connection): boolean {
   const requests = connection[pending] ?? 0;
   return (
     requests > MAX_IN_TURN ||
-    (requests > 0 && (connection[share]?.inTurn ?? 0) > MAX_IN_TURN_OF_ADDRESS) ||
+    (requests > 0 && inTurnOf(connection[share]) > MAX_IN_TURN_OF_ADDRESS) ||
     (connection[unsentBytes] ?? 0) > MAX_UNSENT_BYTES ||
     connection.writableLength > MAX_UNSENT_BYTES
   );
+}
+
+function inTurnOf(ofAddress: AddressShare | undefined): number {
+  // Few clients have any.
+  return ofAddress === undefined || ofAddress.inTurn.total === 0 ? 0 : ofAddress.inTurn.of(ofAddress.address);
 }
 
 /** Closes a connection whose client does not read. */
