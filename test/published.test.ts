@@ -89,7 +89,7 @@ describe("what a process loads at its start", () => {
     ["apps/collector", "main.js", []],
     ["apps/collector", "store-worker.js", []],
     ["apps/collector", "audience-worker.js", []],
-    ["apps/collector", "delivery-worker.js", []],
+    ["apps/collector", "worker.js", []],
     ["packages/cli", "main.js", ["commander"]],
   ])(
     "%s/dist/%s imports few packages, and not node:http, which would load fetch",

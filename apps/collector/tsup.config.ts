@@ -27,7 +27,7 @@ export default defineConfig({
     main: "src/process/main.ts",
     "store-worker": "src/process/store-worker.ts",
     "audience-worker": "src/process/audience-worker.ts",
-    "delivery-worker": "src/delivery/workers/worker.ts",
+    worker: "src/workers/worker.ts",
     testing: "src/testing.ts",
   },
   format: ["esm"],

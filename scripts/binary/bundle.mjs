@@ -10,7 +10,7 @@ const SCRIPTS = {
   "main.cjs": { stdin: 'import { main } from "./packages/cli/dist/main.js"; void main();' },
   "store-worker.js": { entry: "apps/collector/dist/store-worker.js" },
   "audience-worker.js": { entry: "apps/collector/dist/audience-worker.js" },
-  "delivery-worker.js": { entry: "apps/collector/dist/delivery-worker.js" },
+  "worker.js": { entry: "apps/collector/dist/worker.js" },
   "transformations-worker.js": { entry: "packages/transformations/dist/transformations-worker.js" },
 };
 

@@ -66,7 +66,7 @@ export interface CollectorOptions {
   /** Destination types from outside: packages by name, files by path, or definitions. Default: none. */
   readonly destinations?: readonly (string | DefinedDestination)[];
   /**
-   * How many threads work, this one included. With two or more, destinations are delivered to in the others, unless `clock`, `resolve`,
+   * How many threads work, this one included. With two or more, the others take requests and deliver, unless `clock`, `resolve`,
    * `openEndpoint` or `openSandboxes` is given, or traces begin at the collector. Default: 1.
    */
   readonly workers?: number;

@@ -18,7 +18,7 @@ import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { startDelivery } from "./delivery/start-delivery.js";
-import { deliveryThreads } from "./delivery/workers/threads.js";
+import { deliveryThreads, furtherThreads } from "./delivery/workers/threads.js";
 import { BUILT_IN_TYPES, type Catalog, type CatalogDeps, createCatalog } from "./destinations/catalog.js";
 import { loadPackages } from "./destinations/defined/load-packages.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
@@ -29,13 +29,15 @@ import { Counters } from "./history/counters.js";
 import { startSizeHistory } from "./history/size-history.js";
 import { type BufferBudget, bufferBudget } from "./http/body/buffer-budget.js";
 import { healthRoutes } from "./http/health-routes.js";
+import { type HttpMetricsOfProcess, httpMetrics } from "./http/http-metrics.js";
 import { HTTP_LIMITS } from "./http/limits.js";
 import { type ListenersOptions, startListeners } from "./http/listeners.js";
 import type { Route } from "./http/routing.js";
 import { checkHosts, isLoopback } from "./http/routing.js";
-import { checkPort, startServer } from "./http/server.js";
+import { checkPort, type StartServer, startServer } from "./http/server.js";
 import { diskSpace, lowBelowBytes } from "./incidents/disk-low.js";
 import { type Incidents, startIncidents } from "./incidents/start-incidents.js";
+import { type IngestMetricsOfProcess, ingestMetrics } from "./ingest/ingest-metrics.js";
 import { type IngestRoutesOptions, ingestRoutes } from "./ingest/routes.js";
 import { rateOf } from "./ingest/sources/rate-limit.js";
 import { openSourceDirectory, type SourceDirectory } from "./ingest/sources/source-directory.js";
@@ -58,6 +60,8 @@ import { hostResolver } from "./sender/host-resolver.js";
 import { openTokens, type Tokens } from "./tokens/tokens.js";
 import { openTransformations } from "./transformations/transformations.js";
 import { Trials } from "./transformations/trials.js";
+import { IngestThreads } from "./workers/ingest-threads.js";
+import { spreadServer } from "./workers/spread-server.js";
 
 export interface Collector {
   readonly url: string;
@@ -88,7 +92,10 @@ interface Shared {
   readonly live: LiveEvents;
   readonly counts: DeliveryCounts;
   readonly budget: BufferBudget;
+  readonly httpMetrics: HttpMetricsOfProcess;
   readonly wrongKeys: WrongKeys;
+  /** The threads that take requests. Undefined: the main thread does. */
+  readonly ingestThreads: IngestThreads | undefined;
   readonly region: Region | undefined;
   readonly publicUrl: string | undefined;
   readonly startedAtMs: number;
@@ -100,20 +107,49 @@ interface Shared {
 function sharedParts(options: CollectorOptions): Shared {
   const clock = options.clock ?? systemClock;
   const region = options.region ?? defaultRegion(options.regionUrls);
-  return {
+  const parts = {
     clock,
-    logger: options.logger,
     metrics: createMetrics({ withProcess: true }),
     live: liveEvents(),
-    counts: deliveryCounts(),
-    budget: bufferBudget(options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes, clock),
     wrongKeys: wrongKeys(clock),
     region,
     publicUrl: options.publicUrl ?? (region === undefined ? undefined : options.regionUrls?.[region]),
-    startedAtMs: clock.now(),
     tracing: options.tracing?.exportsSpans === false ? undefined : options.tracing,
+  };
+  const ingestThreads = openIngestThreads(options, parts);
+  const maxBufferedBytes = options.httpLimits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes;
+  const budget = bufferBudget(maxBufferedBytes, clock, ingestThreads?.held);
+  return {
+    ...parts,
+    logger: options.logger,
+    counts: deliveryCounts(),
+    budget,
+    httpMetrics: httpMetrics(parts.metrics, budget),
+    ingestThreads,
+    startedAtMs: clock.now(),
     readDisk: options.readDisk ?? (() => diskSpace(options.dataDirectory)),
   };
+}
+
+/** Linux and FreeBSD deal the connections of a port out to several threads. Elsewhere, and for a store that was given, the main thread takes all. */
+function openIngestThreads(
+  options: CollectorOptions,
+  parts: Pick<Shared, "clock" | "metrics" | "live" | "wrongKeys" | "region" | "publicUrl" | "tracing">,
+): IngestThreads | undefined {
+  const { httpLimits = {}, regionUrls = {}, messagesPerSecond, store, startServer: isGiven } = options;
+  const count = furtherThreads(options);
+  const canShare = ["linux", "freebsd"].includes(process.platform);
+  if (count === 0 || !canShare || store !== undefined || isGiven !== undefined) return undefined;
+  const { trustedProxies, proxyHeaders } = { ...HTTP_LIMITS, ...httpLimits };
+  return new IngestThreads({
+    ...parts,
+    count,
+    trustedProxies: { count: trustedProxies, headers: proxyHeaders },
+    options: {
+      ...{ httpLimits, regionUrls, messagesPerSecond, region: parts.region, publicUrl: parts.publicUrl },
+      recordsSpans: parts.tracing !== undefined,
+    },
+  });
 }
 
 async function startStages(options: CollectorOptions, stages: Stages): Promise<Collector> {
@@ -151,20 +187,21 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
     }),
     (it, leftMs) => it.close(leftMs),
   );
+  const ingestion = countIngestion(shared, store);
   const listeners = keep(
     await startListeners({
       ...shared,
-      start: options.startServer ?? startServer,
+      start: serverStarter(options, shared, { ingestMetrics: ingestion, onPlanRefusal }),
       logger: shared.logger.with({ component: "http" }),
       ...defined({ limits: options.httpLimits }),
       ...routesByAddress(options, {
         ...{ ...shared, ...processing, ...counting, store, tokens, sources, events, incidents, limits },
+        ...{ onPlanRefusal, ingestion },
         trials: keep(new Trials(options.openSandboxes), (it) => it.close()),
         backups: startBackups({
           ...{ ...shared, ...processing, store, version: VERSION, dataDirectory: options.dataDirectory },
           isKeyInEnvironment: (options.secretKey ?? "") !== "",
         }),
-        onPlanRefusal,
       }),
     }),
     (it, leftMs) => it.close(leftMs),
@@ -183,6 +220,26 @@ async function startStages(options: CollectorOptions, stages: Stages): Promise<C
   };
 }
 
+/** Listens in the threads that take requests, if there are any. The address of operators is the main thread's. */
+function serverStarter(
+  options: CollectorOptions,
+  { ingestThreads: threads, clock, logger, httpMetrics }: Shared,
+  use: {
+    readonly ingestMetrics: IngestMetricsOfProcess;
+    readonly onPlanRefusal: RouteParts["onPlanRefusal"];
+  },
+): StartServer {
+  const start = options.startServer ?? startServer;
+  if (threads === undefined) return start;
+  return (server) =>
+    server.name === "admin"
+      ? start(server)
+      : spreadServer(
+          { threads, clock, logger, start, use: { ...use, httpMetrics } },
+          { ...server, inTurn: threads.inTurn },
+        );
+}
+
 /** Lets the thread that builds profiles begin now, or later. */
 function beginProfiles(
   { profilesAfterMs }: CollectorOptions,
@@ -197,6 +254,13 @@ function beginProfiles(
       // Requests that are still open may wait for profiles.
       begin();
     });
+}
+
+function countIngestion({ metrics, clock, logger }: Shared, store: Store): IngestMetricsOfProcess {
+  return ingestMetrics(metrics, clock, {
+    logger: logger.with({ component: "ingest" }),
+    health: () => store.health(),
+  });
 }
 
 /** The event catalog, and what it is told of messages that a plan refused. */
@@ -407,6 +471,7 @@ async function startProcessing(parts: ProcessingParts) {
     }),
     (it) => it.close(),
   );
+  const threads = deliveryThreads(options, key, store);
   const delivery = keep(
     await startDelivery({
       store,
@@ -420,7 +485,8 @@ async function startProcessing(parts: ProcessingParts) {
       counts: shared.counts,
       tracing: shared.tracing,
       mayBegin: parts.isListening,
-      ...defined({ policy: options.deliveryPolicy, threads: deliveryThreads(options, key, store) }),
+      ...defined({ policy: options.deliveryPolicy }),
+      threads: threads && { ...threads, companion: shared.ingestThreads },
     }),
     (it, leftMs) => it.close(leftMs),
   );
@@ -530,6 +596,7 @@ type RouteParts = Shared &
     readonly backups: Backups;
     readonly limits: LimitsView;
     readonly trials: Trials;
+    readonly ingestion: IngestMetricsOfProcess;
   };
 
 /** Everything on one address; or only what clients use on the public address, and everything on the operators' address. */
@@ -588,6 +655,8 @@ function clientRoutes(options: CollectorOptions, parts: RouteParts): Route[] {
     }),
     ...ingestRoutes({
       ...parts,
+      metrics: parts.ingestion,
+      buckets: parts.ingestThreads?.buckets,
       logger: logger.with({ component: "ingest" }),
       regionUrls: options.regionUrls ?? {},
       limits: defined({ messagesPerSecond: options.messagesPerSecond }),

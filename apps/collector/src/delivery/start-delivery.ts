@@ -39,7 +39,7 @@ export interface DeliveryDeps {
   /** Default: `DELIVERY_DEFAULTS`. */
   readonly policy?: Partial<DeliveryPolicy>;
   /** Other threads to deliver in. Default: none. */
-  readonly threads?: Pick<SpreadParts, "count" | "startThread"> | undefined;
+  readonly threads?: Pick<SpreadParts, "count" | "startThread" | "companion"> | undefined;
 }
 
 export interface DeliveryRuntime

@@ -1,5 +1,5 @@
 import { bufferBudget } from "./body/buffer-budget.js";
-import { httpMetrics } from "./http-metrics.js";
+import { type HttpMetricsOfProcess, httpMetrics } from "./http-metrics.js";
 import { HTTP_LIMITS } from "./limits.js";
 import type { Route } from "./routing.js";
 import type { HttpServer, ServerOptions, StartServer } from "./server.js";
@@ -21,6 +21,8 @@ export interface Listeners {
 }
 
 export interface ListenersOptions extends Omit<ServerOptions, "host" | "port" | "routes" | "httpMetrics"> {
+  /** Default: made of `metrics`. */
+  readonly httpMetrics?: HttpMetricsOfProcess;
   readonly start: StartServer;
   readonly public: ListenAddress & { readonly routes: readonly Route[] };
   readonly admin?: (ListenAddress & { readonly routes: readonly Route[] }) | undefined;
@@ -35,7 +37,11 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
     budget = bufferBudget(options.limits?.maxBufferedBytes ?? HTTP_LIMITS.maxBufferedBytes, options.clock),
     ...shared
   } = options;
-  const common = { ...shared, budget, httpMetrics: httpMetrics(options.metrics, budget) };
+  const common = {
+    ...shared,
+    budget,
+    httpMetrics: options.httpMetrics ?? httpMetrics(options.metrics, budget),
+  };
   const operators =
     forOperators === undefined ? undefined : await start({ ...common, ...forOperators, name: "admin" });
   try {

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Clock } from "@sluice/resilience";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
+import type { AmountsByAddress } from "./body/amounts-by-address.js";
 import { type BufferBudget, bufferBudget } from "./body/buffer-budget.js";
 import {
   type Connection,
@@ -28,6 +29,10 @@ export interface ServerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Whether other threads listen on the port too: the system deals connections out to them. Default: false. */
+  readonly isShared?: boolean;
+  /** Pipelined requests by client address. Default: those of this listener. */
+  readonly inTurn?: AmountsByAddress | undefined;
   readonly routes: readonly Route[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -51,13 +56,16 @@ export type StartServer = (options: ServerOptions) => Promise<HttpServer>;
 
 /** Serves routes over node:http. Rejects if it cannot listen on the port. `open`: only the simulation replaces it. */
 export async function startServer(
-  options: ServerOptions,
+  options: ServerOptions | (Omit<ServerOptions, "metrics"> & { readonly httpMetrics: HttpMetrics }),
   open: OpenListener = openListener,
 ): Promise<HttpServer> {
   const { clock } = options;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const budget = options.budget ?? bufferBudget(limits.maxBufferedBytes, clock);
-  const metrics = options.httpMetrics ?? httpMetrics(options.metrics, budget);
+  const metrics =
+    "metrics" in options
+      ? (options.httpMetrics ?? httpMetrics(options.metrics, budget))
+      : options.httpMetrics;
   const serving = routeServer({ ...options, limits, budget, httpMetrics: metrics });
   const { closeIdle, ...listener } = await open({ ...options, limits, metrics, clock }, serving.serve);
   return {
@@ -85,7 +93,7 @@ export type ServeRequest = (
 ) => void;
 
 export function routeServer(
-  options: Omit<ServerOptions, "host" | "port" | "limits" | "budget" | "httpMetrics"> & {
+  options: Pick<ServerOptions, "routes" | "logger"> & {
     readonly limits: Pick<HttpLimits, "trustedProxies" | "proxyHeaders">;
     readonly budget: BufferBudget;
     readonly httpMetrics: HttpMetrics;
@@ -121,6 +129,8 @@ export interface ListenerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  readonly isShared?: boolean;
+  readonly inTurn?: AmountsByAddress | undefined;
   readonly limits: HttpLimits;
   readonly metrics: Pick<HttpMetrics, "connections" | "broken">;
   readonly clock: Clock;
@@ -144,8 +154,8 @@ export const openListener: OpenListener = async (options, serve) => {
   };
   server.on("request", (message, response) => serveIfRead(message, response, false));
   server.on("checkContinue", (message, response) => serveIfRead(message, response, true));
-  watchConnections(server, limits, metrics, clock);
-  await listen(server, options.host, options.port);
+  watchConnections(server, options);
+  await listen(server, options);
   const { port } = server.address() as AddressInfo;
   return {
     closeIdle: () => server.closeIdleConnections(),
@@ -179,13 +189,8 @@ function createLimitedServer(limits: HttpLimits): Server {
   return server;
 }
 
-function watchConnections(
-  server: Server,
-  limits: HttpLimits,
-  metrics: Pick<HttpMetrics, "connections" | "broken">,
-  clock: Clock,
-): void {
-  const shares = new ConnectionShares(limits.maxConnections);
+function watchConnections(server: Server, { limits, metrics, clock, inTurn }: ListenerOptions): void {
+  const shares = new ConnectionShares(limits.maxConnections, inTurn);
   server.on("connection", (socket) => {
     if (!shares.add(socket)) {
       metrics.broken("too_many_connections");
@@ -212,14 +217,17 @@ function watchConnections(
 /** Rejects like `startServer` if the port cannot be listened on. Used before anything is created that a failed start would leave behind. */
 export async function checkPort(host: string, port: number): Promise<void> {
   const server = createServer();
-  await listen(server, host, port);
+  await listen(server, { host, port });
   await new Promise((resolve) => server.close(resolve));
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+function listen(
+  server: Server,
+  { host, port, isShared = false }: Pick<ListenerOptions, "host" | "port" | "isShared">,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port, backlog: 1_024 }, () => {
+    server.listen({ host, port, backlog: 1_024, reusePort: isShared }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -12,7 +12,7 @@ import type { RejectionRecorder } from "./record-rejections.js";
 import { rejectionsOf } from "./rejections.js";
 import { type Authenticator, type Credentials, keysDisagree } from "./sources/authenticator.js";
 import type { RateLimiter } from "./sources/rate-limit.js";
-import type { SourceDirectory } from "./sources/source-directory.js";
+import type { Source, SourceDirectory } from "./sources/source-directory.js";
 import { namedKeys } from "./sources/write-key.js";
 
 /** A request whose messages have been read. */
@@ -23,6 +23,14 @@ export interface ReceivedRequest {
   readonly kind: MessageKind | undefined;
   readonly remoteAddress: string;
   readonly messages: ReadMessages;
+  /** It is admitted again. */
+  readonly before?: AdmittedBefore | undefined;
+}
+
+/** What was counted when a request was admitted by former settings. */
+export interface AdmittedBefore {
+  readonly source: Source;
+  readonly refusals: readonly Refusal[];
 }
 
 /** What remains of a request while its batch is written. It holds nothing of the parsed body. */
@@ -63,12 +71,12 @@ export function requestAdmission(options: AdmissionOptions): (request: ReceivedR
 
 /** The scanner only lets bodies through whose messages are all valid: they are stored as they arrived. */
 function admitScanned(
-  { sender: { source }, body, kind }: ReceivedRequest,
+  { sender: { source }, body, kind, before }: ReceivedRequest,
   { keys, writeKey }: ScannedRequest,
   { authenticator, limiter, clock }: AdmissionOptions,
 ): Admitted {
   if (writeKey !== undefined && authenticator.foreignKeys([writeKey], source).size > 0) throw keysDisagree();
-  limiter.admit(source, keys.length);
+  limiter.admit(source, keys.length, before?.source);
   const batch: NewBatch = {
     sourceId: source.id,
     receivedAtMs: clock.now(),
@@ -94,13 +102,14 @@ function admitParsed(request: ReceivedRequest, opened: OpenedRequest, options: A
     makeId: randomUUID,
     plan: sourcePlan?.mode === "refuse" ? sourcePlan.plan : undefined,
   });
-  options.limiter.admit(source, opened.items.length);
+  options.limiter.admit(source, opened.items.length, request.before?.source);
   const receivedAtMs = options.clock.now();
-  if (refusals.length > 0) {
-    metrics.rejected(refusals);
-    tellOfPlan(opened, refusals, { sourceId: source.id, atMs: receivedAtMs }, options);
+  const refused = uncounted(refusals, request.before);
+  if (refused.length > 0) {
+    metrics.rejected(refused);
+    tellOfPlan(opened, refused, { sourceId: source.id, atMs: receivedAtMs }, options);
     const from = { sourceId: source.id, receivedAtMs, writeKey, suppressions };
-    options.rejections.add(rejectionsOf(opened, refusals, from));
+    options.rejections.add(rejectionsOf(opened, refused, from));
   }
   if (keys.length === 0) return { batch: undefined, refusals };
 
@@ -114,6 +123,12 @@ function admitParsed(request: ReceivedRequest, opened: OpenedRequest, options: A
     ...storedContents(opened, keys, kind, suppressions),
   };
   return { batch, refusals };
+}
+
+function uncounted(refusals: readonly Refusal[], before: AdmittedBefore | undefined): readonly Refusal[] {
+  if (before === undefined) return refusals;
+  const counted = new Set(before.refusals.map(({ index }) => index));
+  return refusals.filter(({ index }) => !counted.has(index));
 }
 
 function tellOfPlan(

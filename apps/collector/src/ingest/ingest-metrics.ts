@@ -1,7 +1,9 @@
 import type { Clock } from "@sluice/resilience";
 import type { ErrorCode } from "../errors.js";
+import type { Health } from "../http/health-routes.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import { LATENCY_BUCKETS_SECONDS, type Metrics } from "../process/telemetry/metrics.js";
+import { LevelOfThreads, type Tally, type TallyCounter, tallyCounter } from "../process/telemetry/tally.js";
 import type { Refusal } from "./messages/validate-messages.js";
 
 /** Shown from the start, so that rates see the first one: 401, 413, 429 and 503. */
@@ -18,13 +20,36 @@ export interface IngestMetrics {
   /** `duplicates`: how many of them had been received before. */
   accepted(sourceId: string, messages: number, duplicates: number): void;
   rejected(refusals: readonly Refusal[]): void;
-  /** A request was refused whole. */
-  refused(code: ErrorCode): void;
+  /** Requests were refused whole. */
+  refused(code: ErrorCode, requests?: number): void;
   /** Call it when an append begins, and the function that it returns when the append has ended. */
   appending(): () => void;
 }
 
-export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
+/** What another thread counted since the last time. */
+export interface IngestCounts {
+  /** By source. */
+  readonly accepted: Tally;
+  readonly duplicates: Tally;
+  /** By the code of the first issue. */
+  readonly rejected: Tally;
+  readonly refused: Tally;
+  readonly appendSeconds: readonly number[];
+  /** Batches that wait for the log now. */
+  readonly appending: number;
+}
+
+export interface IngestMetricsOfProcess extends IngestMetrics {
+  take(thread: number, counts: IngestCounts): void;
+}
+
+export interface OutageLog {
+  readonly logger: Pick<Logger, "error" | "warn">;
+  readonly health: () => Health;
+}
+
+/** `outages`: logs when the log stops to take messages, and when it takes them again. Default: nothing is logged. */
+export function ingestMetrics(metrics: Metrics, clock: Clock, outages?: OutageLog): IngestMetricsOfProcess {
   const messages = metrics.counter(
     "sluice_ingest_messages_total",
     "Messages by result: accepted (new), duplicate, rejected",
@@ -49,18 +74,28 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
   for (const result of ["accepted", "duplicate", "rejected"]) messages.inc([result], 0);
   for (const code of EXPECTED_REFUSALS) refused.inc([code], 0);
   let underWay = 0;
-  metrics.gauge("sluice_ingest_appends_active", "Batches waiting for the log", () => underWay);
-  return {
+  const elsewhere = new LevelOfThreads();
+  const active = (): number => underWay + elsewhere.sum;
+  metrics.gauge("sluice_ingest_appends_active", "Batches waiting for the log", active);
+  const logOutage = outageLog(outages);
+  const countRejected = (labels: readonly string[], count: number): void => {
+    messages.inc(["rejected"], count);
+    rejected.inc(labels, count);
+  };
+  const of: IngestMetrics = {
     accepted(sourceId, count, duplicates) {
       if (count > duplicates) bySource.inc([sourceId], count - duplicates);
       messages.inc(["accepted"], count - duplicates);
       if (duplicates > 0) messages.inc(["duplicate"], duplicates);
+      logOutage.accepted();
     },
     rejected(refusals) {
-      messages.inc(["rejected"], refusals.length);
-      for (const { issues } of refusals) rejected.inc([issues[0]?.code ?? "unknown"]);
+      for (const { issues } of refusals) countRejected(issueLabels(issues), 1);
     },
-    refused: (code) => refused.inc([code]),
+    refused(code, requests = 1) {
+      refused.inc([code], requests);
+      if (code === "storage_unavailable") logOutage.refused(requests);
+    },
     appending() {
       underWay++;
       const startedMs = clock.monotonic();
@@ -70,27 +105,90 @@ export function ingestMetrics(metrics: Metrics, clock: Clock): IngestMetrics {
       };
     },
   };
+  return {
+    ...of,
+    take(thread, counts) {
+      const known = new Map(counts.duplicates.map(([[sourceId = ""], count]) => [sourceId, count]));
+      for (const [[sourceId = ""], count] of counts.accepted)
+        of.accepted(sourceId, count, known.get(sourceId) ?? 0);
+      for (const [labels, count] of counts.rejected) countRejected(labels, count);
+      for (const [[code], count] of counts.refused) of.refused(code as ErrorCode, count);
+      for (const value of counts.appendSeconds) seconds.observe(value);
+      elsewhere.set(thread, counts.appending);
+    },
+  };
 }
 
-/** The same metrics; they also log when the log stops to take messages, and when it takes them again. Each once, however many requests are refused. */
-export function loggingOutages(
-  metrics: IngestMetrics,
-  { logger, reason }: { readonly logger: Logger; readonly reason: () => string | undefined },
-): IngestMetrics {
+/** Logs each outage once, however many requests are refused. */
+function outageLog(to: OutageLog | undefined) {
   let refused = 0;
   return {
-    ...metrics,
-    refused(code) {
-      metrics.refused(code);
-      if (code !== "storage_unavailable") return;
-      if (refused === 0)
-        logger.error("messages are refused: the log cannot be written", { reason: reason() });
-      refused += 1;
+    refused(requests: number) {
+      if (refused === 0) {
+        const health = to?.health();
+        const reason = health?.kind === "unavailable" ? health.reason : undefined;
+        to?.logger.error("messages are refused: the log cannot be written", { reason });
+      }
+      refused += requests;
     },
-    accepted(...counts) {
-      metrics.accepted(...counts);
-      if (refused > 0) logger.warn("messages are stored again", { refusedRequests: refused });
+    accepted() {
+      if (refused > 0) to?.logger.warn("messages are stored again", { refusedRequests: refused });
       refused = 0;
     },
   };
 }
+
+const issueLabels = ([first]: Refusal["issues"]): readonly string[] => [first?.code ?? "unknown"];
+
+/** Counts for the thread that shows the metrics. `changed` is called when something is counted. */
+export function ingestTally(clock: Clock, changed: () => void): IngestMetrics & { take(): IngestCounts } {
+  const [accepted, duplicates, rejected, refused] = [1, 2, 3, 4].map(() => tallyCounter(changed)) as [
+    TallyCounter,
+    TallyCounter,
+    TallyCounter,
+    TallyCounter,
+  ];
+  let appendSeconds: number[] = [];
+  let appending = 0;
+  return {
+    accepted(sourceId, count, known) {
+      accepted.inc([sourceId], count);
+      if (known > 0) duplicates.inc([sourceId], known);
+    },
+    rejected(refusals) {
+      for (const { issues } of refusals) rejected.inc(issueLabels(issues));
+    },
+    refused: (code, requests) => refused.inc([code], requests),
+    appending() {
+      appending++;
+      const startedMs = clock.monotonic();
+      return () => {
+        appending--;
+        appendSeconds.push((clock.monotonic() - startedMs) / 1_000);
+        changed();
+      };
+    },
+    take() {
+      const seconds = appendSeconds;
+      appendSeconds = [];
+      return {
+        accepted: accepted.take(),
+        duplicates: duplicates.take(),
+        rejected: rejected.take(),
+        refused: refused.take(),
+        appendSeconds: seconds,
+        appending,
+      };
+    },
+  };
+}
+
+/** Of a thread that has ended. */
+export const NO_INGEST_COUNTS: IngestCounts = {
+  accepted: [],
+  duplicates: [],
+  rejected: [],
+  refused: [],
+  appendSeconds: [],
+  appending: 0,
+};

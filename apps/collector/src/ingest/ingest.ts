@@ -7,14 +7,14 @@ import { collectorErrorOf } from "../errors.js";
 import type { HttpRequest } from "../http/routing.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
-import { type Admitted, type PlanRefusal, requestAdmission } from "./admit-request.js";
-import { answerDeadline } from "./answer-deadline.js";
+import { type Admitted, type AdmittedBefore, type PlanRefusal, requestAdmission } from "./admit-request.js";
+import { type AnswerDeadline, answerDeadline } from "./answer-deadline.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { openRequest } from "./messages/open-request.js";
-import { messageReader, type ReadMessages } from "./messages/read-messages.js";
+import { type MessageReader, messageReader, type ReadMessages } from "./messages/read-messages.js";
 import { type RejectionRecorder, rejectionRecorder } from "./record-rejections.js";
 import { type Authenticator, type Credentials, createAuthenticator } from "./sources/authenticator.js";
-import { type RateLimiter, rateLimiter } from "./sources/rate-limit.js";
+import { type Buckets, type RateLimiter, rateLimiter } from "./sources/rate-limit.js";
 import type { Source, SourceDirectory } from "./sources/source-directory.js";
 import { basicUser } from "./sources/write-key.js";
 import { ingestTracer } from "./trace-ingest.js";
@@ -22,13 +22,18 @@ import { invalidMessage, success } from "./verdict.js";
 import type { WrongKeys } from "./wrong-keys.js";
 
 export interface IngestOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, "log" | "rejections" | "health">;
+  /**
+   * Whether the log may hand a batch back; see `AppendResult`. Bodies are then kept until they are stored, to admit them again. Default:
+   * false.
+   */
+  readonly mayHandBack?: boolean | undefined;
   readonly sources: SourceDirectory;
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
   /** Remembers who sends with unknown write keys. Default: nobody does. */
   readonly wrongKeys?: Pick<WrongKeys, "add"> | undefined;
-  readonly live: LiveEvents;
+  readonly live: Pick<LiveEvents, "watched" | "publish">;
   /** Takes the spans of traced messages. */
   readonly tracing?: Tracing | undefined;
   /** Default: nobody is suppressed. */
@@ -43,6 +48,8 @@ export interface IngestOptions {
   readonly onPlanRefusal?: ((refused: PlanRefusal) => void) | undefined;
   /** Messages a second of each source without a limit of its own; `auto`: of those with public keys. Default: no limit. */
   readonly messagesPerSecond?: number | "auto" | undefined;
+  /** What sources have taken of their limits. Default: what they took in this thread. */
+  readonly buckets?: Buckets | undefined;
   /** After this, a client whose messages are not stored yet is answered `owner_lost`. Default: it waits until the log answers. */
   readonly answerWithinMs?: number | undefined;
 }
@@ -75,58 +82,19 @@ export interface Ingest {
 export function createIngest(options: IngestOptions): Ingest {
   const { store, sources, clock } = options;
   const authenticator = createAuthenticator(options);
-  const limiter = rateLimiter(clock, options.messagesPerSecond);
+  const limiter = rateLimiter(clock, options.messagesPerSecond, options.buckets);
   const rejections = rejectionRecorder(options);
   const readMessages = messageReader(options.suppressions);
   const admit = requestAdmission({ ...options, authenticator, limiter, rejections });
 
-  const refuses = (source: Source): boolean => sources.planOf(source.id)?.mode === "refuse";
-
   const refuse = requestRefusal(options, rejections);
-
-  const append = batchAppender(options);
   const deadline = answerDeadline(clock, options.answerWithinMs);
   const checkHead = headCheck({ store, authenticator, deadline, limiter, refuse });
-
-  const receive = async (
-    request: IngestRequest,
-    kind: MessageKind | undefined,
-    readBody: ReadBody,
-    head: RequestHead,
-    first: Credentials | undefined,
-  ): Promise<IngestSuccess> => {
-    const { remoteAddress } = request;
-    let known = first;
-    let body: Uint8Array | undefined;
-    let release = (): void => {};
-    try {
-      body = await readBody();
-      const named = first ?? authenticator.fromBody(body, kind);
-      if (first === undefined) limiter.admit(named.source, 0);
-      request.vouch();
-      const read = await readMessages(body, kind, refuses(named.source));
-      // Keys and limits may have changed meanwhile. From here to the append nothing waits, and a change waits for `release`.
-      release = sources.begin();
-      const sender = credentialsOf(head, authenticator) ?? {
-        writeKey: named.writeKey,
-        source: authenticator.source(named.writeKey),
-      };
-      if (first !== undefined) known = sender;
-      const messages = refuses(sender.source) ? parsed(read, body, kind) : read;
-      const admitted = admit({ sender, body, kind, remoteAddress, messages });
-      // Not awaited here: this function would keep the parsed request in memory until the messages are on disk.
-      return deadline.within(append(kind, admitted).finally(release));
-    } catch (error) {
-      release();
-      return refuse(
-        error,
-        request,
-        known ?? { unknownKey: body && findWriteKey(body, kind === undefined) },
-        body,
-      );
-    }
+  const parts: ReceptionParts = {
+    ...{ sources, authenticator, limiter, readMessages, admit, refuse, deadline },
+    append: batchAppender(options),
+    mayHandBack: options.mayHandBack ?? false,
   };
-
   return {
     authenticate(request, writeKey) {
       try {
@@ -139,9 +107,116 @@ export function createIngest(options: IngestOptions): Ingest {
       const head = { authorization: request.headers.authorization, writeKey };
       const first = checkHead(request, head);
       if (first !== undefined) request.vouch();
-      return receive(request, kind, readBody, head, first);
+      return new Reception(parts, request, kind, head, first).take(readBody);
     },
   };
+}
+
+interface ReceptionParts {
+  readonly sources: SourceDirectory;
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  readonly readMessages: MessageReader;
+  readonly admit: ReturnType<typeof requestAdmission>;
+  readonly append: ReturnType<typeof batchAppender>;
+  readonly refuse: ReturnType<typeof requestRefusal>;
+  readonly deadline: AnswerDeadline;
+  readonly mayHandBack: boolean;
+}
+
+/** One request, from its body to its messages in the log. */
+class Reception {
+  readonly #parts: ReceptionParts;
+  readonly #request: IngestRequest;
+  readonly #kind: MessageKind | undefined;
+  readonly #head: RequestHead;
+  /** The credentials in the head. */
+  #known: Credentials | undefined;
+
+  constructor(
+    parts: ReceptionParts,
+    request: IngestRequest,
+    kind: MessageKind | undefined,
+    head: RequestHead,
+    known: Credentials | undefined,
+  ) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#kind = kind;
+    this.#head = head;
+    this.#known = known;
+  }
+
+  async take(readBody: ReadBody): Promise<IngestSuccess> {
+    const { authenticator, limiter } = this.#parts;
+    let body: Uint8Array | undefined;
+    try {
+      body = await readBody();
+      const named = this.#known ?? authenticator.fromBody(body, this.#kind);
+      if (this.#known === undefined) limiter.admit(named.source, 0);
+      this.#request.vouch();
+      const read = await this.#read(body, named.source);
+      // Not awaited here: this function would keep the parsed request in memory until the messages are on disk.
+      return this.#store(body, named, read);
+    } catch (error) {
+      return this.#refuse(error, body);
+    }
+  }
+
+  #refuse(error: unknown, body: Uint8Array | undefined): never {
+    const unknownKey = body && findWriteKey(body, this.#kind === undefined);
+    return this.#parts.refuse(error, this.#request, this.#known ?? { unknownKey }, body);
+  }
+
+  #refuses(source: Source): boolean {
+    return this.#parts.sources.planOf(source.id)?.mode === "refuse";
+  }
+
+  #read(body: Uint8Array, source: Source): ReadMessages | Promise<ReadMessages> {
+    return this.#parts.readMessages(body, this.#kind, this.#refuses(source));
+  }
+
+  /**
+   * Admits the messages and passes them to the log. Keys and limits may have changed since they were read: nothing waits in here, and a
+   * change waits for what began before it. Throws if the request is refused.
+   */
+  #store(
+    body: Uint8Array,
+    named: Credentials,
+    read: ReadMessages,
+    before?: AdmittedBefore,
+  ): Promise<IngestSuccess> {
+    const { sources, authenticator, admit, append, deadline, mayHandBack } = this.#parts;
+    const kind = this.#kind;
+    const release = sources.begin();
+    try {
+      const sender = credentialsOf(this.#head, authenticator) ?? {
+        writeKey: named.writeKey,
+        source: authenticator.source(named.writeKey),
+      };
+      if (this.#known !== undefined) this.#known = sender;
+      const messages = this.#refuses(sender.source) ? parsed(read, body, kind) : read;
+      const { remoteAddress } = this.#request;
+      const admitted = admit({ sender, body, kind, remoteAddress, messages, before });
+      const stored = append(kind, admitted).finally(release);
+      if (!mayHandBack) return deadline.within(stored as Promise<IngestSuccess>);
+      const admission = { source: sender.source, refusals: admitted.refusals };
+      return deadline.within(stored.then((result) => result ?? this.#again(body, sender, admission)));
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** The settings changed on the way to the log. */
+  async #again(body: Uint8Array, sender: Credentials, before: AdmittedBefore): Promise<IngestSuccess> {
+    try {
+      const read = await this.#read(body, sender.source);
+      return this.#store(body, sender, read, before);
+    } catch (error) {
+      return this.#refuse(error, body);
+    }
+  }
 }
 
 interface HeadCheckParts {
@@ -196,10 +271,16 @@ function requestRefusal(
   };
 }
 
-/** Stores what was admitted, and resolves when it is on disk. What it waits with does not hold the batch. */
+/**
+ * Stores what was admitted, and resolves when it is on disk; with undefined if the log hands it back. What it waits with does not hold the
+ * batch.
+ */
 function batchAppender({ store, metrics, clock, tracing, events }: IngestOptions) {
   const traceIngest = tracing && ingestTracer(tracing, clock);
-  return async (kind: MessageKind | undefined, { batch, refusals }: Admitted): Promise<IngestSuccess> => {
+  return async (
+    kind: MessageKind | undefined,
+    { batch, refusals }: Admitted,
+  ): Promise<IngestSuccess | undefined> => {
     if (kind !== undefined && refusals[0] !== undefined) throw invalidMessage(refusals[0]);
     if (batch === undefined) return success(0, refusals);
     const { sourceId } = batch;
@@ -210,7 +291,8 @@ function batchAppender({ store, metrics, clock, tracing, events }: IngestOptions
     return store.log
       .append(batch)
       .finally(endTimer)
-      .then(({ duplicates, first }) => {
+      .then(({ duplicates, first, isHandedBack }) => {
+        if (isHandedBack) return undefined;
         endTrace?.(duplicates);
         if (first !== undefined) countNames?.(first);
         metrics.accepted(sourceId, messages, duplicates.length);

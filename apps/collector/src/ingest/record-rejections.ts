@@ -9,7 +9,7 @@ import type { Credentials } from "./sources/authenticator.js";
 
 export interface RejectionRecorderOptions {
   readonly store: Pick<Store, "rejections">;
-  readonly live: LiveEvents;
+  readonly live: Pick<LiveEvents, "watched" | "publish">;
   readonly metrics: IngestMetrics;
   readonly clock: Clock;
   readonly suppressions?: Pick<Suppressions, "isSuppressed"> | undefined;

@@ -1,16 +1,13 @@
-import type { Store } from "@sluice/event-log";
 import { LIMITS, MESSAGE_KINDS, type MessageKind, type Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { CollectorError } from "../errors.js";
 import type { Handler, Route } from "../http/routing.js";
-import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Logger } from "../process/telemetry/logger.js";
-import type { Metrics } from "../process/telemetry/metrics.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import type { PlanRefusal } from "./admit-request.js";
 import { createIngest, type Ingest, type IngestOptions } from "./ingest.js";
-import { ingestMetrics, loggingOutages } from "./ingest-metrics.js";
+import type { IngestMetrics } from "./ingest-metrics.js";
 import { PIXEL_GIF, pixelBody } from "./pixel.js";
 import { posthogRoutes } from "./posthog/posthog-routes.js";
 import type { SourceDirectory } from "./sources/source-directory.js";
@@ -18,12 +15,14 @@ import { basicUser } from "./sources/write-key.js";
 import type { WrongKeys } from "./wrong-keys.js";
 
 export interface IngestRoutesOptions {
-  readonly store: Store;
+  readonly store: IngestOptions["store"];
   readonly sources: SourceDirectory;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly live: LiveEvents;
+  readonly mayHandBack?: IngestOptions["mayHandBack"];
+  readonly buckets?: IngestOptions["buckets"];
+  readonly metrics: IngestMetrics;
+  readonly live: IngestOptions["live"];
   /** Remembers who sends with unknown write keys. */
   readonly wrongKeys?: Pick<WrongKeys, "add">;
   /** Takes the spans of traced messages. */
@@ -62,16 +61,9 @@ export const SHORT_NAMES: Readonly<Record<MessageKind, string>> = {
 
 /** The ingestion API: everything under `/v1`, and what RudderStack's and PostHog's SDKs request elsewhere. */
 export function ingestRoutes(options: IngestRoutesOptions): Route[] {
-  const { logger, clock, store } = options;
+  const { logger } = options;
   const ingest = createIngest({
     ...options,
-    metrics: loggingOutages(ingestMetrics(options.metrics, clock), {
-      logger,
-      reason() {
-        const health = store.health();
-        return health.kind === "unavailable" ? health.reason : undefined;
-      },
-    }),
     messagesPerSecond: options.limits?.messagesPerSecond,
   });
 

@@ -141,7 +141,7 @@ async function openThreads() {
     threads: {
       count: 1,
       startThread() {
-        const entry = new URL("../../src/delivery/workers/worker.ts", import.meta.url);
+        const entry = new URL("../../src/workers/worker.ts", import.meta.url);
         const worker = startThread(entry, { name: "test", room: { youngMb: 16, oldMb: 128 }, workerData });
         workers.push(worker);
         return worker;
@@ -196,7 +196,7 @@ it("starts a thread that died again, which repeats what was under way and loses 
     "later",
   ]);
   expect(workers).toHaveLength(2);
-  expect(log.join("")).toContain("a thread that delivers has ended and is started again");
+  expect(log.join("")).toContain("a thread that works has ended and is started again");
 });
 
 it("removes a destination that is deleted while its thread is away", async () => {

@@ -6,6 +6,7 @@ import { systemClock } from "@sluice/resilience";
 import { expect, test } from "vitest";
 import { ERRORS } from "../../src/errors.js";
 import { HTTP_LIMITS } from "../../src/http/limits.js";
+import { ingestMetrics } from "../../src/ingest/ingest-metrics.js";
 import { MAX_NESTING } from "../../src/ingest/messages/open-request.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
 import { liveEvents } from "../../src/process/telemetry/live-events.js";
@@ -28,7 +29,7 @@ const routes = ingestRoutes({
   },
   clock: systemClock,
   logger: createLogger(),
-  metrics: createMetrics(),
+  metrics: ingestMetrics(createMetrics(), systemClock),
   live: liveEvents(),
   region: "oregon",
   regionUrls: {},

@@ -15,6 +15,7 @@ import { bufferBudget } from "../../src/http/body/buffer-budget.js";
 import { healthRoutes, metricsRoute } from "../../src/http/health-routes.js";
 import { HTTP_LIMITS, type HttpLimits } from "../../src/http/limits.js";
 import { startServer } from "../../src/http/server.js";
+import { ingestMetrics } from "../../src/ingest/ingest-metrics.js";
 import { ingestRoutes } from "../../src/ingest/routes.js";
 import { openSourceDirectory } from "../../src/ingest/sources/source-directory.js";
 import { type LiveEvents, liveEvents } from "../../src/process/telemetry/live-events.js";
@@ -94,7 +95,7 @@ export async function startIngestServer<S extends Store = MemoryStore>(
         sources,
         clock,
         logger,
-        metrics,
+        metrics: ingestMetrics(metrics, clock, { logger, health: () => store.health() }),
         live,
         region,
         regionUrls,

@@ -8,7 +8,7 @@ import type { DestinationStatus } from "../delivery-stage.js";
 import type { Discarding } from "../destination-delivery.js";
 import type { DestinationReading } from "../readings.js";
 import type { RunningDelivery } from "../run-delivery.js";
-import type { DeliveryNotice, DeliveryStart, DeliveryThreadApi } from "./thread-api.js";
+import type { Companion, DeliveryNotice, DeliveryStart, DeliveryThreadApi } from "./thread-api.js";
 
 export type DeliveryWorker = Pick<Worker, "on" | "postMessage" | "terminate">;
 
@@ -18,7 +18,9 @@ export interface DeliveryThreadParts {
   readonly share: NonNullable<Store["share"]>;
   readonly startThread: () => DeliveryWorker;
   /** What a thread begins with now. */
-  readonly beginning: () => Omit<DeliveryStart, "port" | "assigned">;
+  readonly beginning: () => Omit<DeliveryStart, "port" | "assigned" | "companion">;
+  /** Begins what the thread does besides. */
+  readonly connect: () => Partial<ReturnType<Companion["connect"]>>;
   readonly onNotice: (notice: DeliveryNotice) => void;
 }
 
@@ -71,7 +73,7 @@ export class DeliveryThread implements RunningDelivery {
   }
 
   #start(): Thread {
-    const { clock, share, startThread, beginning, onNotice } = this.#parts;
+    const { clock, share, startThread, beginning, connect, onNotice } = this.#parts;
     const worker = startThread();
     const { port1, port2 } = new MessageChannel();
     const assigned = this.#assigned;
@@ -81,12 +83,14 @@ export class DeliveryThread implements RunningDelivery {
       },
     });
     const stopSharing = share(port1 as never);
+    const { data: companion, transfer = [] } = connect();
+    const start = { port: port2, assigned, companion, ...beginning() };
     const thread: Thread = {
       worker,
       client,
       startedAtMs: clock.monotonic(),
       begunWith: assigned,
-      started: client.call("start", [{ port: port2, assigned, ...beginning() }], [port2]).then(
+      started: client.call("start", [start], [port2, ...transfer]).then(
         () => this.#started(thread),
         (error: Error) => {
           thread.reason = error.message;
@@ -119,7 +123,7 @@ export class DeliveryThread implements RunningDelivery {
     const { clock, logger } = this.#parts;
     const wasSteady = clock.monotonic() - thread.startedAtMs >= STEADY_MS;
     this.#failures = wasSteady ? 1 : this.#failures + 1;
-    logger.error("a thread that delivers has ended and is started again: its messages wait until then", {
+    logger.error("a thread that works has ended and is started again: its destinations wait until then", {
       reason: thread.reason,
       destinations: this.#assigned.length,
     });

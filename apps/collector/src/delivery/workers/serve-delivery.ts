@@ -16,8 +16,22 @@ import type { DeliveryNotice, DeliveryStart, DeliveryThreadApi, DeliveryThreadDa
 
 type Notify = (notice: DeliveryNotice) => void;
 
-/** Runs a delivery in this thread for the main thread at the other end of `parent`. */
-export function serveDelivery(parent: CallPort & { close(): void }, data: DeliveryThreadData): void {
+/** What else this thread does begins with it. */
+export interface CompanionParts {
+  readonly store: JoinedStore;
+  readonly suppressions: FollowedSuppressions;
+  readonly logger: Logger;
+}
+
+/**
+ * Runs a delivery in this thread for the main thread at the other end of `parent`. `join`: starts what else the thread does, if there is
+ * something.
+ */
+export function serveDelivery(
+  parent: CallPort & { close(): void },
+  data: DeliveryThreadData,
+  join: (companion: unknown, parts: CompanionParts) => Promise<void>,
+): void {
   const notify: Notify = (notice) => server.notify(notice);
   const begun = Promise.withResolvers<void>();
   const live = {
@@ -33,7 +47,7 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
     return running.delivery;
   };
   const api: DeliveryThreadApi = {
-    async start({ port, assigned, purges, isWatched, mayBegin }: DeliveryStart) {
+    async start({ port, assigned, purges, isWatched, mayBegin, companion }: DeliveryStart) {
       live.watched = isWatched;
       if (mayBegin) begun.resolve();
       const store = await joinStore(port, systemClock);
@@ -61,6 +75,7 @@ export function serveDelivery(parent: CallPort & { close(): void }, data: Delive
         assigned,
       });
       running = { delivery: started, store, transformations };
+      if (companion !== undefined) await join(companion, { store, suppressions, logger });
     },
     begin: () => begun.resolve(),
     watch(isWatched) {

@@ -9,7 +9,7 @@ import type { DeliveryTally } from "../settling/delivery-events.js";
 import { type Load, nextMove, placeFor } from "./assign.js";
 import { takeTally } from "./batched-tally.js";
 import { DeliveryThread, type DeliveryWorker } from "./delivery-thread.js";
-import type { DeliveryNotice } from "./thread-api.js";
+import type { Companion, DeliveryNotice } from "./thread-api.js";
 
 export interface SpreadParts extends Omit<RunParts, "assigned"> {
   readonly store: Store;
@@ -20,6 +20,7 @@ export interface SpreadParts extends Omit<RunParts, "assigned"> {
   /** How many threads deliver besides this one. */
   readonly count: number;
   readonly startThread: () => DeliveryWorker;
+  readonly companion?: Companion | undefined;
 }
 
 /** How often destinations are weighed, in milliseconds. */
@@ -86,7 +87,7 @@ class Spread implements WholeDelivery {
   }
 
   #startThread(thread: number): DeliveryThread {
-    const { clock, logger, store, startThread, suppressions, live } = this.#parts;
+    const { clock, logger, store, startThread, companion, suppressions, live } = this.#parts;
     if (store.share === undefined) throw new Error("this store can be used in one thread only");
     return new DeliveryThread(
       {
@@ -99,6 +100,7 @@ class Spread implements WholeDelivery {
           isWatched: live.watched,
           mayBegin: this.#hasBegun,
         }),
+        connect: () => companion?.connect(thread) ?? {},
         onNotice: (notice) => this.#take(notice),
       },
       this.#assignedTo(thread),

@@ -32,6 +32,14 @@ export interface DeliveryStart {
   readonly isWatched: boolean;
   /** Whether sending may begin. Otherwise `begin` says when. */
   readonly mayBegin: boolean;
+  /** For what else the thread does; see `Companion`. */
+  readonly companion: unknown;
+}
+
+/** What the threads do besides delivering. */
+export interface Companion {
+  /** For a thread that starts: what its companion begins with, and the ports in it. `place`: the thread's, from 0. */
+  connect(place: number): { readonly data: unknown; readonly transfer: readonly MessagePort[] };
 }
 
 /** What the main thread calls: a delivery, started and told by calls of its own. `close` is the last one. */

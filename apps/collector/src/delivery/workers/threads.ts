@@ -9,21 +9,26 @@ import type { DeliveryThreadData } from "./thread-api.js";
 /** Messages that are read ahead take the most of it. */
 const ROOM: ThreadRoom = { youngMb: 16, oldMb: 512 };
 
-/**
- * The threads that deliver besides the main one. Undefined if there are none, or if what they would need exists in this thread only.
- */
-export function deliveryThreads(
-  options: CollectorOptions,
-  key: Uint8Array,
-  store: Store,
-): Pick<SpreadParts, "count" | "startThread"> | undefined {
-  const { workers = 1, tracing, destinations = [] } = options;
+/** How many threads work besides the main one: none if what they would need exists in this thread only. */
+export function furtherThreads(options: CollectorOptions): number {
+  const { workers = 1, tracing } = options;
   const { clock, resolve, openEndpoint, openSandboxes } = options;
   const isOnlyHere = [clock, resolve, openEndpoint, openSandboxes].some((one) => one !== undefined);
   // Whether a trace begins at the collector is for the exporter to say.
   const beginsTraces =
     tracing !== undefined && tracing.exportsSpans !== false && tracing.startsTraces !== false;
-  if (workers < 2 || store.share === undefined || isOnlyHere || beginsTraces) return undefined;
+  return isOnlyHere || beginsTraces ? 0 : workers - 1;
+}
+
+/** The threads that deliver besides the main one. Undefined if there are none. */
+export function deliveryThreads(
+  options: CollectorOptions,
+  key: Uint8Array,
+  store: Store,
+): Pick<SpreadParts, "count" | "startThread"> | undefined {
+  const { tracing, destinations = [] } = options;
+  const count = furtherThreads(options);
+  if (count === 0 || store.share === undefined) return undefined;
   const data: DeliveryThreadData = {
     exportsFolder: join(options.dataDirectory, "exports"),
     key,
@@ -34,9 +39,9 @@ export function deliveryThreads(
     recordsSpans: tracing !== undefined && tracing.exportsSpans !== false,
   };
   const isSource = import.meta.url.endsWith(".ts");
-  const entry = new URL(isSource ? "./worker.ts" : "./delivery-worker.js", import.meta.url);
+  const entry = new URL(isSource ? "../../workers/worker.ts" : "./worker.js", import.meta.url);
   return {
-    count: workers - 1,
-    startThread: () => startThread(entry, { name: "sluice-delivery", room: ROOM, workerData: data }),
+    count,
+    startThread: () => startThread(entry, { name: "sluice-worker", room: ROOM, workerData: data }),
   };
 }

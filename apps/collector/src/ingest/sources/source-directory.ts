@@ -36,7 +36,9 @@ export interface SourceDirectory {
   close(): void;
 }
 
-export async function openSourceDirectory(config: ConfigStore): Promise<SourceDirectory> {
+export async function openSourceDirectory(
+  config: Pick<ConfigStore, "list" | "watch">,
+): Promise<SourceDirectory> {
   const hashesOf = new Map<string, readonly string[]>();
   const byHash = new Map<string, Source>();
   const acknowledging = gracePeriods();

@@ -38,6 +38,8 @@ export interface Metrics {
   gauges(name: string, help: string, labels: readonly string[], read: () => Samples | Promise<Samples>): void;
   /** `buckets`: upper bounds, ascending. */
   histogram(name: string, help: string, buckets: readonly number[]): Histogram;
+  /** `collect` is called, and waited for, before metrics are read: it adds what other threads have counted. */
+  beforeReading(collect: () => Promise<void>): void;
   /** The present samples of a metric; empty for an unknown name. */
   read(name: string): Promise<readonly Sample[]>;
   /** All metrics in Prometheus' text format. */
@@ -69,6 +71,7 @@ export function createMetrics({ withProcess = false }: MetricsOptions = {}): Met
   const registry = new Registry();
   const registers = [registry];
   const process = withProcess ? processMetrics() : undefined;
+  let collect = async (): Promise<void> => {};
   return {
     counter: (name, help, labelNames = []) => boundedCounter({ name, help, registers }, labelNames),
     gauge(name, help, read) {
@@ -97,12 +100,17 @@ export function createMetrics({ withProcess = false }: MetricsOptions = {}): Met
       });
     },
     histogram: (name, help, buckets) => new PromHistogram({ name, help, buckets: [...buckets], registers }),
+    beforeReading(first) {
+      collect = first;
+    },
     async read(name) {
+      await collect();
       const metric = await registry.getSingleMetric(name)?.get();
       const values: readonly prom.MetricValueWithName<string>[] = metric?.values ?? [];
       return values.map(({ metricName, labels, value }) => ({ name: metricName ?? name, labels, value }));
     },
     async render() {
+      await collect();
       const own = await registry.metrics();
       return process === undefined ? own : `${own}\n${await process.metrics()}`;
     },
