@@ -1,12 +1,14 @@
 /**
- * What a transformation costs: CPU time of the process, both threads together, for a message of 690 bytes, in batches of 100 and alone.
+ * What a transformation costs beside none: CPU time of the process, both threads together, for a message of 690 bytes, in batches of 100
+ * and alone. Without a transformation, none of what is measured here runs. The codes take turns; the median of the rounds counts.
  *
- *   node bench/transformations.bench.mjs [MESSAGES]    default: 4000 a measurement; the best of three counts
+ *   node bench/transformations.bench.mjs [MESSAGES] [ROUNDS]    default: 2000 a measurement, 7 rounds
  */
 import { openSandboxes } from "@sluice/transformations";
-import { reportFigures } from "./figures.mjs";
+import { median, reportFigures } from "./figures.mjs";
 
-const MESSAGES = Number(process.argv[2] ?? 4_000);
+const MESSAGES = Number(process.argv[2] ?? 2_000);
+const ROUNDS = Number(process.argv[3] ?? 7);
 const BATCH = 100;
 
 const CODES = {
@@ -45,41 +47,47 @@ const messageOf = (n) => ({
     ],
   },
 });
-const items = Array.from({ length: BATCH }, (_, n) => ({
-  messageId: `m${n}`,
+const messages = Array.from({ length: BATCH }, (_, n) => messageOf(n));
+/** What the collector makes of a message for the sandbox. */
+const itemOf = (message) => ({
+  fixed: { messageId: message.messageId, type: message.type, receivedAt: message.receivedAt },
   timeMs: 1_780_000_000_000,
-  json: JSON.stringify(messageOf(n)),
-}));
+  json: JSON.stringify(message),
+});
 
 const sandboxes = openSandboxes({ deadlineMs: 10_000 });
 
 /** CPU time of a message, in microseconds. */
 async function measure(code, together) {
-  const run = async (messages) => {
-    for (let done = 0; done < messages; done += together) {
-      const at = done % BATCH;
-      await sandboxes.run(code, items.slice(at, at + together));
-    }
-  };
-  await run(MESSAGES / 2);
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < 3; round++) {
-    const before = process.cpuUsage();
-    await run(MESSAGES);
-    const { user, system } = process.cpuUsage(before);
-    best = Math.min(best, (user + system) / MESSAGES);
+  const before = process.cpuUsage();
+  for (let done = 0; done < MESSAGES; done += together) {
+    const at = done % BATCH;
+    await sandboxes.run(code, messages.slice(at, at + together).map(itemOf));
   }
-  return best;
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / MESSAGES;
 }
 
-for (const [name, code] of Object.entries(CODES)) {
-  const version = { key: name, code, language: "javascript", secrets: {} };
-  const together = await measure(version, BATCH);
-  const alone = await measure(version, 1);
-  reportFigures([
-    { name: `${name}, in batches of ${BATCH}`, unit: "µs", ours: together },
-    { name: `${name}, one by one`, unit: "µs", ours: alone },
-  ]);
-  console.log(`${name.padEnd(20)} ${together.toFixed(1)} µs in batches, ${alone.toFixed(1)} µs one by one`);
+const measured = Object.entries(CODES).flatMap(([name, code]) =>
+  [
+    [`in batches of ${BATCH}`, BATCH],
+    ["one by one", 1],
+  ].map(([how, together]) => ({
+    name: `${name}, ${how}`,
+    version: { key: name, code, language: "javascript", secrets: {} },
+    together,
+    found: [],
+  })),
+);
+for (let round = -1; round < ROUNDS; round++)
+  for (const { version, together, found } of measured) {
+    const cost = await measure(version, together);
+    // The first round only warms up.
+    if (round >= 0) found.push(cost);
+  }
+reportFigures(measured.map(({ name, found }) => ({ name, unit: "µs", ours: median(found) })));
+for (const { name, found } of measured) {
+  const [middle, least, most] = [median(found), Math.min(...found), Math.max(...found)];
+  console.log(`${name.padEnd(42)} ${middle.toFixed(1)} µs (${least.toFixed(1)} to ${most.toFixed(1)})`);
 }
 await sandboxes.close();

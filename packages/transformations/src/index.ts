@@ -1,6 +1,6 @@
 export type { Context, Log, Message, Result, Transform } from "./author.js";
 export { checkCode } from "./check-code.js";
-export { identifyResults, resultId } from "./results.js";
+export { identifyResults } from "./results.js";
 export {
   openSandboxes,
   SANDBOX_DEFAULTS,
@@ -12,6 +12,7 @@ export {
   type CodeCheck,
   FAILURE_CODES,
   type FailureCode,
+  type FixedFields,
   type LogLine,
   type TransformCode,
   type TransformFailure,

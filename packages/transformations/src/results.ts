@@ -1,40 +1,27 @@
 import type { JsonObject } from "@sluice/protocol";
 import type { ThreadResult } from "./thread/answer.js";
-import type { TransformFailure, TransformItem, TransformResult } from "./transform.js";
+import type { FixedFields, TransformFailure, TransformItem, TransformResult } from "./transform.js";
 
-/** What a transformation cannot change: the log, traces and receivers know the message by it. */
 const FIXED = ["messageId", "type", "receivedAt"] as const;
-
-/** The id of the `n`-th message, from 1, of an array that a transformation returned. Repetitions get the same ids. */
-export const resultId = (messageId: string, n: number): string => `${messageId}.${n}`;
 
 /**
  * Gives results their ids, and back what they left out of the fields that cannot be changed. A result that changed one of them fails.
- * A single result keeps the id; of an array, also of one, each gets its own.
+ * A single result keeps the id; of an array, also of one, each gets its own, which repetitions get too.
  */
 export function identifyResults(
-  original: JsonObject,
-  messageId: string,
+  fixed: FixedFields,
   results: readonly JsonObject[],
   isArray: boolean,
-): { readonly messages: readonly JsonObject[] } | { readonly failure: TransformFailure } {
-  const messages: JsonObject[] = [];
+): TransformFailure | undefined {
   for (const [index, result] of results.entries()) {
-    const field = FIXED.find((one) => isChanged(original, result, one));
-    if (field !== undefined)
-      return { failure: { code: "bad_result", message: changed(field, isArray ? index : undefined) } };
-    const left = FIXED.filter((one) => Object.hasOwn(original, one) && !Object.hasOwn(result, one));
-    const message = { ...result, ...Object.fromEntries(left.map((one) => [one, original[one]])) };
-    if (isArray) message.messageId = resultId(messageId, index + 1);
-    messages.push(message);
+    for (const field of FIXED) {
+      if (!Object.hasOwn(result, field)) result[field] = fixed[field];
+      else if (result[field] !== fixed[field])
+        return { code: "bad_result", message: changed(field, isArray ? index : undefined) };
+    }
+    if (isArray) result.messageId = `${fixed.messageId}.${index + 1}`;
   }
-  return { messages };
-}
-
-/** Leaving a field out is no change. */
-function isChanged(original: JsonObject, result: JsonObject, field: string): boolean {
-  if (!Object.hasOwn(result, field)) return false;
-  return !Object.hasOwn(original, field) || result[field] !== original[field];
+  return undefined;
 }
 
 function changed(field: string, index: number | undefined): string {
@@ -123,14 +110,11 @@ function setOwn(container: Container, key: string, value: unknown): void {
 }
 
 /** The result of one message, of what its thread answered. */
-export function readResult(result: ThreadResult, { json, messageId }: TransformItem): TransformResult {
+export function readResult(result: ThreadResult, { json, fixed }: TransformItem): TransformResult {
   if (result === "same") return { kind: "same", logs: [] };
   if (result.kind !== "texts") return result;
-  const { logs, isArray } = result;
-  const original = JSON.parse(json) as JsonObject;
-  const results = result.texts.map((text) => parseKeepingDigits(text, json) as JsonObject);
-  const identified = identifyResults(original, messageId, results, isArray);
-  return "failure" in identified
-    ? { kind: "failed", ...identified.failure, logs }
-    : { kind: "messages", messages: identified.messages, isArray, logs };
+  const { logs } = result;
+  const messages = result.texts.map((text) => parseKeepingDigits(text, json) as JsonObject);
+  const failure = identifyResults(fixed, messages, result.isArray);
+  return failure === undefined ? { kind: "messages", messages, logs } : { kind: "failed", ...failure, logs };
 }

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import type { Worker } from "node:worker_threads";
 import { type CancelTimer, type Clock, serialQueue } from "@sluice/resilience";
 import {
@@ -107,6 +108,8 @@ export class ThreadClient {
 
   #start(): Running {
     const { memoryBytes, maxSandboxes } = this.#options;
+    // Each of V8's threads that compiles WebAssembly keeps several MB afterwards. One is enough for one module.
+    setFlagsFromString("--wasm-num-compilation-tasks=1");
     const isSource = import.meta.url.endsWith(".ts");
     const entry = new URL(isSource ? "./thread/worker.ts" : "./transformations-worker.js", import.meta.url);
     const data: SandboxThreadOptions = { memoryBytes, maxSandboxes };

@@ -11,12 +11,19 @@ export interface TransformCode {
   readonly secrets: { readonly [name: string]: string };
 }
 
-export interface TransformItem {
-  /** Several results get ids that are derived from it. */
+/** What a transformation cannot change: the log, traces and receivers know the message by it. */
+export interface FixedFields {
   readonly messageId: string;
+  readonly type: string;
+  readonly receivedAt: string;
+}
+
+export interface TransformItem {
+  /** As the message has them. */
+  readonly fixed: FixedFields;
   /** The message's own time, which is what `Date.now()` answers in the function. */
   readonly timeMs: number;
-  /** The message as JSON text. */
+  /** The message as `JSON.stringify` writes it. */
   readonly json: string;
 }
 
@@ -58,7 +65,8 @@ export interface LogLine {
 
 export type TransformResult = (
   | { readonly kind: "same" }
-  | { readonly kind: "messages"; readonly messages: readonly JsonObject[]; readonly isArray: boolean }
+  /** With their ids: those of an array, also of one message, are numbered from 1. */
+  | { readonly kind: "messages"; readonly messages: readonly JsonObject[] }
   | { readonly kind: "dropped" }
   | ({ readonly kind: "failed" } & TransformFailure)
 ) & { readonly logs: readonly LogLine[] };

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "@sluice/resilience";
 import { afterAll, describe, expect, it } from "vitest";
-import { openSandboxes } from "../src/index.js";
-import { codeOf, itemOf, itemsOf } from "./items.js";
+import { openSandboxes, type TransformItem } from "../src/index.js";
+import { codeOf, fixedOf, itemOf, itemsOf } from "./items.js";
 
 /** On a machine with a load of ten, what takes 400 ms of CPU takes as long on the clock as a call that never asks for the time may. */
 const slowClock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(20 * ms, run) };
@@ -130,14 +130,14 @@ describe("exhaustion ends its own run, names the cause, and stops nobody else", 
   });
 
   it("a message that is nested too deeply for the VM fails alone", async () => {
-    const deep = {
-      messageId: "deep",
+    const deep: TransformItem = {
+      fixed: fixedOf("deep"),
       timeMs: 0,
       json: `{"messageId":"deep","a":${"[".repeat(60_000)}${"]".repeat(60_000)}}`,
     };
     const [first, ...rest] = itemsOf(4);
     const code = codeOf("export default (m) => m");
-    const results = await sandboxes.run(code, [first as typeof deep, deep, ...rest]);
+    const results = await sandboxes.run(code, [first as TransformItem, deep, ...rest]);
     expect(results.map(({ kind }) => kind)).toEqual(["same", "failed", "same", "same", "same"]);
     // The engine looks for cycles in a way that takes long first.
     expect(results[1]).toMatchObject({ code: expect.stringMatching("stack|timeout") });

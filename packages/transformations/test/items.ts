@@ -10,9 +10,19 @@ export function codeOf(code: string, extra: Partial<TransformCode> = {}): Transf
 
 export const TIME_MS = Date.UTC(2026, 4, 17, 9, 30);
 
-export function itemOf(fields: object = {}, messageId = "m"): TransformItem {
-  const message = { messageId, type: "track", event: "Order Completed", ...fields };
-  return { messageId, timeMs: TIME_MS, json: JSON.stringify(message) };
+export const fixedOf = (messageId: string): TransformItem["fixed"] => ({
+  messageId,
+  type: "track",
+  receivedAt: "2026-05-17T09:30:01.000Z",
+});
+
+export function itemOf(fields: { readonly [name: string]: unknown } = {}, messageId = "m"): TransformItem {
+  const fixed = {
+    ...fixedOf(messageId),
+    ...(fields.type === undefined ? {} : { type: String(fields.type) }),
+  };
+  const message = { ...fixed, event: "Order Completed", ...fields };
+  return { fixed, timeMs: TIME_MS, json: JSON.stringify(message) };
 }
 
 /** Items whose `properties.n` counts from 0, with ids `m0`, `m1`, … */

@@ -1,9 +1,8 @@
-/** Runs in a process of its own: prints the memory that it takes, in MB, in different states. Started by `memory.test.ts`. */
+/** Runs the built package in a process of its own: prints the memory that it takes, in MB, in different states. See `memory.test.ts`. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { openSandboxes } from "../src/index.js";
-import { codeOf, itemsOf } from "./items.js";
+import { openSandboxes, type TransformCode, type TransformItem } from "@sluice/transformations";
 
 const MB = 1_048_576;
 const residentMb = async (): Promise<number> => {
@@ -12,6 +11,13 @@ const residentMb = async (): Promise<number> => {
   globalThis.gc?.();
   return Math.round(process.memoryUsage.rss() / MB);
 };
+
+const codeOf = (code: string): TransformCode => ({ key: code, code, language: "javascript", secrets: {} });
+const itemsOf = (count: number): TransformItem[] =>
+  Array.from({ length: count }, (_, n) => {
+    const fixed = { messageId: `m${n}`, type: "track", receivedAt: "2026-05-17T09:30:01.000Z" };
+    return { fixed, timeMs: 0, json: JSON.stringify({ ...fixed, event: "Seen", properties: { n } }) };
+  });
 
 const ATTACKS = [
   "const a = []; for (let i = 0; ; i++) a.push('x'.repeat(1e6) + i)",
@@ -33,8 +39,11 @@ await Promise.all(
     sandboxes.run(codeOf(`export default (m) => ({ ...m, n: ${n} })`), itemsOf(200)),
   ),
 );
-const { sandboxes: loaded, threads } = sandboxes.stats();
-const loadedMb = await residentMb();
+const ended = async (): Promise<number> => {
+  while (sandboxes.stats().threads > 0) await sleep(20);
+  return residentMb();
+};
+const idleMb = await ended();
 const outcomes = await Promise.all(
   ATTACKS.map(async (body) => {
     const results = await sandboxes.run(codeOf(`export default (m) => {\n${body}\n}`), itemsOf(40));
@@ -42,8 +51,7 @@ const outcomes = await Promise.all(
     return last?.kind === "failed" ? last.code : last?.kind;
   }),
 );
-while (sandboxes.stats().threads > 0) await sleep(20);
-const idleMb = await residentMb();
+const attackedMb = await ended();
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1_024);
-console.log(JSON.stringify({ beforeMb, loaded, threads, loadedMb, outcomes, idleMb, peakMb }));
+console.log(JSON.stringify({ beforeMb, idleMb, outcomes, attackedMb, peakMb }));
 await sandboxes.close();

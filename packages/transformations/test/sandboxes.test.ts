@@ -1,19 +1,21 @@
 import { createHmac } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { openSandboxes, type TransformCode, type TransformResult } from "../src/index.js";
-import { codeOf, itemOf, itemsOf, TIME_MS } from "./items.js";
+import { codeOf, fixedOf, itemOf, itemsOf, TIME_MS } from "./items.js";
 
 const sandboxes = openSandboxes();
 afterAll(() => sandboxes.close());
 
-async function runOne(code: string | TransformCode, fields: object = {}): Promise<TransformResult> {
+async function runOne(
+  code: string | TransformCode,
+  fields: { readonly [name: string]: unknown } = {},
+): Promise<TransformResult> {
   const [result] = await sandboxes.run(typeof code === "string" ? codeOf(code) : code, [itemOf(fields)]);
   return result as TransformResult;
 }
 
 const transformed = (fields: object) => ({
-  messageId: "m",
-  type: "track",
+  ...fixedOf("m"),
   event: "Order Completed",
   ...fields,
 });
@@ -23,7 +25,7 @@ describe("a transformation", () => {
     ["returns what it got", "(m) => m", { kind: "same" }],
     ["returns a copy of it", "(m) => ({ ...m })", { kind: "same" }],
     ["returns null", "() => null", { kind: "dropped" }],
-    ["returns an empty array", "() => []", { kind: "messages", messages: [], isArray: true }],
+    ["returns an empty array", "() => []", { kind: "messages", messages: [] }],
     ["is asynchronous", "async (m) => { await null; return m }", { kind: "same" }],
     ["drops asynchronously", "async () => null", { kind: "dropped" }],
   ])("that %s", async (_, body, expected) => {
@@ -47,7 +49,6 @@ describe("a transformation", () => {
     expect(await runOne(code)).toEqual({
       kind: "messages",
       messages: [transformed({ event: "Bought" })],
-      isArray: false,
       logs: [],
     });
   });
@@ -146,7 +147,7 @@ describe("a transformation", () => {
   it("keeps the digits of numbers that stay in their place", async () => {
     const json = `{"messageId":"m","type":"track","properties":{"big":12345678901234567890,"huge":1e400,"list":[0.12345678901234567890]}}`;
     const [result] = await sandboxes.run(codeOf("export default (m) => ({ ...m, event: 'x' })"), [
-      { messageId: "m", timeMs: 0, json },
+      { fixed: fixedOf("m"), timeMs: 0, json },
     ]);
     expect(JSON.stringify(result)).toContain(
       '"properties":{"big":12345678901234567890,"huge":1e400,"list":[0.12345678901234567890]},"event":"x"',

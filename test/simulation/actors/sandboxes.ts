@@ -22,12 +22,12 @@ export function simulatedSandboxes(
     async run({ key, code }, items) {
       const [id = "", version = ""] = key.split(/[@#]/);
       const results = items.map((item) => resultOf(code as Behaviour, item));
-      for (const [index, { messageId }] of items.entries()) {
+      for (const [index, { fixed }] of items.entries()) {
         const { kind } = results[index] ?? {};
         history.transformed.push({
           id,
           version: Number(version),
-          messageId,
+          messageId: fixed.messageId,
           kind,
           run,
           atMs: world.elapsedMs,

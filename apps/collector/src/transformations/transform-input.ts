@@ -1,23 +1,16 @@
+import type { TransformItem } from "@sluice/transformations";
 import type { OutgoingMessage } from "../destinations/destination.js";
 
-/** A message as a transformation's function gets it. */
-export interface TransformInput {
-  readonly messageId: string;
-  /** The message's own time. The function has no other clock. */
-  readonly timeMs: number;
-  readonly json: string;
-}
-
-/** The fields that the collector adds, or that the function sees as the collector knows them. */
+/** A message as a transformation's function gets it, with the fields that the collector adds. Its own time is the only clock. */
 export function transformInput({
   message,
   messageId,
   timestamp,
   receivedAtMs,
-}: Pick<OutgoingMessage, "message" | "messageId" | "timestamp" | "receivedAtMs">): TransformInput {
+}: Pick<OutgoingMessage, "message" | "messageId" | "timestamp" | "receivedAtMs">): TransformItem {
   const receivedAt = new Date(receivedAtMs).toISOString();
   return {
-    messageId,
+    fixed: { messageId, type: message.type, receivedAt },
     timeMs: Date.parse(timestamp),
     json: JSON.stringify({ ...message, messageId, timestamp, receivedAt }),
   };

@@ -12,7 +12,6 @@ import {
 } from "../documents/documents.js";
 import { type RunOne, runInBatches } from "./run-in-batches.js";
 import { sandboxesOfPackage } from "./sandboxes-of-package.js";
-import { secretMask } from "./secret-mask.js";
 import { transformInput } from "./transform-input.js";
 import { type Transformed, withResult } from "./transformed.js";
 
@@ -68,7 +67,6 @@ export async function openTransformations(parts: TransformationsParts): Promise<
     config,
     DOCUMENT_KINDS.transformation,
     (id) => {
-      opened.forget(id);
       for (const listener of listeners) listener(id);
     },
   );
@@ -142,10 +140,7 @@ async function passed({ code, run }: Loaded, messages: readonly OutgoingMessage[
   const results = await Promise.all(messages.map((message) => run(code, transformInput(message))));
   const failed = results.find((result) => result.kind === "failed");
   if (failed?.code === "closed") return { kind: "untried", message: failed.message };
-  if (failed !== undefined) {
-    const mask = secretMask(Object.values(code.secrets));
-    return { kind: "failed", where: whereOf(failed), message: mask(failed.message) };
-  }
+  if (failed !== undefined) return { kind: "failed", where: whereOf(failed), message: failed.message };
   const after = messages.map((message, index) => afterResult(message, results[index]));
   return { kind: "messages", messages: after.flat() };
 }
@@ -159,9 +154,7 @@ export function afterResult(
     case "same":
       return [message];
     case "messages":
-      return result.messages.map((one, index) =>
-        withResult(message, one, result.isArray ? index + 1 : undefined),
-      );
+      return result.messages.map((one) => withResult(message, one));
     default:
       return [];
   }
@@ -174,35 +167,31 @@ function whereOf({ code, line, message }: Extract<TransformResult, { kind: "fail
   return line === undefined ? what : `line ${line}, ${what}`;
 }
 
-/** Versions with their secrets, read once. */
+/** Versions in force with their secrets, read once for each state of a transformation. */
 class OpenedVersions {
   readonly #parts: Pick<TransformationsParts, "config" | "secrets">;
-  readonly #opened = new Map<string, { readonly key: string; readonly code: Promise<TransformCode> }>();
+  readonly #opened = new WeakMap<TransformationDocument, Promise<TransformCode>>();
 
   constructor(parts: Pick<TransformationsParts, "config" | "secrets">) {
     this.#parts = parts;
   }
 
-  forget(id: string): void {
-    this.#opened.delete(id);
-  }
-
   /** Rejects if it cannot be read; the next call tries again. */
   get(id: string, document: TransformationDocument): Promise<TransformCode> {
-    const key = `${id}@${document.current}#${document.secretsRevision}`;
-    const kept = this.#opened.get(id);
-    if (kept?.key === key) return kept.code;
-    const code = this.#open(key, versionId(id, document.current), document);
-    this.#opened.set(id, { key, code });
-    code.catch(() => {
-      if (this.#opened.get(id)?.code === code) this.#opened.delete(id);
-    });
+    const kept = this.#opened.get(document);
+    if (kept !== undefined) return kept;
+    const code = this.#open(id, document);
+    this.#opened.set(document, code);
+    code.catch(() => this.#opened.delete(document));
     return code;
   }
 
-  async #open(key: string, version: string, { secrets }: TransformationDocument): Promise<TransformCode> {
+  async #open(id: string, document: TransformationDocument): Promise<TransformCode> {
     const { config, secrets: box } = this.#parts;
+    const { current, secrets, secretsRevision } = document;
     const kind = DOCUMENT_KINDS.transformationVersion;
+    const version = versionId(id, current);
+    const key = `${version}#${secretsRevision}`;
     const found = await config.get<TransformationVersionDocument>(kind, version);
     if (found === undefined) throw new Error(`the version ${version} is not stored`);
     const { code, language } = found.value;

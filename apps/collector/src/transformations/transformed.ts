@@ -17,19 +17,15 @@ export type Transformed =
   /** A transformation cannot be loaded now. */
   | { readonly kind: "unavailable"; readonly id: string; readonly message: string };
 
-/**
- * The message with what a function returned. Its id, type and time of receipt stay; of several results, the ids are numbered from 1.
- */
-export function withResult(outgoing: OutgoingMessage, result: JsonObject, number?: number): OutgoingMessage {
-  const { type } = outgoing.message;
-  const messageId = number === undefined ? outgoing.messageId : `${outgoing.messageId}.${number}`;
-  const { receivedAt: _, timestamp, ...fields } = result;
+/** The message with what a function returned. */
+export function withResult(outgoing: OutgoingMessage, result: JsonObject): OutgoingMessage {
+  const { receivedAt: _, timestamp, ...message } = result as OutgoingMessage["message"] & JsonObject;
   const { receivedAt } = outgoing.message;
   const timeMs = typeof timestamp === "string" ? parseTime(timestamp) : undefined;
   return {
     ...outgoing,
-    messageId,
+    messageId: String(message.messageId),
     timestamp: timeMs === undefined ? outgoing.timestamp : formatTime(timeMs),
-    message: { ...fields, ...(receivedAt === undefined ? {} : { receivedAt }), type, messageId },
+    message: receivedAt === undefined ? message : { ...message, receivedAt },
   };
 }

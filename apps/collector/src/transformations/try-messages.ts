@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TransformationResult } from "@sluice/control-api";
 import type { Sandboxes, TransformCode, TransformResult } from "@sluice/transformations";
 import type { OutgoingMessage } from "../destinations/destination.js";
-import { secretMask } from "./secret-mask.js";
 import { transformInput } from "./transform-input.js";
 import { withResult } from "./transformed.js";
 
@@ -22,7 +21,7 @@ export async function* tryMessages(
   messages: readonly OutgoingMessage[],
   signal: AbortSignal,
 ): AsyncGenerator<Tried> {
-  const mask = secretMask(Object.values(code.secrets));
+  const mask = secretMask(code.secrets);
   for (let at = 0; at < messages.length && !signal.aborted; at += TOGETHER) {
     const batch = messages.slice(at, at + TOGETHER);
     const results = await sandboxes.run(code, batch.map(transformInput));
@@ -48,10 +47,7 @@ function triedOf(
       const base = { ...tried, before, logs: found.logs };
       if (result === "same") return { ...base, after: [before] };
       if (found.kind !== "messages" || result === "dropped") return base;
-      const after = found.messages.map((one, index) =>
-        mask(shown(withResult(message, one, found.isArray ? index + 1 : undefined))),
-      );
-      return { ...base, after };
+      return { ...base, after: found.messages.map((one) => mask(shown(withResult(message, one)))) };
     },
   };
 }
@@ -78,4 +74,24 @@ function errorOf({
 /** A message as a function gets it: what it returned is shown as the next function would get it. */
 function shown(message: OutgoingMessage): TransformationResult["before"] {
   return JSON.parse(transformInput(message).json);
+}
+
+/** Shorter values occur in many texts by chance. */
+const SHORTEST_MASKED = 4;
+
+/** Replaces secrets in all texts of a value, with the words that the log of a function has for them. */
+function secretMask(secrets: TransformCode["secrets"]): <T>(value: T) => T {
+  const hidden = Object.entries(secrets)
+    .filter(([, secret]) => secret.length >= SHORTEST_MASKED)
+    // Longest first, because one may be part of another.
+    .sort(([, one], [, other]) => other.length - one.length);
+  const hide = (text: string): string =>
+    hidden.reduce((left, [name, secret]) => left.replaceAll(secret, () => `[secret ${name}]`), text);
+  const masked = (value: unknown): unknown => {
+    if (typeof value === "string") return hide(value);
+    if (Array.isArray(value)) return value.map(masked);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), masked(inner)]));
+  };
+  return <T>(value: T): T => (hidden.length === 0 ? value : (masked(value) as T));
 }

@@ -117,7 +117,7 @@ describe("a test", () => {
     });
     const { body } = await api.ask("POST", TEST, { id: made.id, messageIds: ["m-0"] });
     expect(body.results[0]).toMatchObject({
-      after: [{ event: "k:[secret]" }],
+      after: [{ event: "k:[secret KEY]" }],
       logs: [{ text: "[secret KEY]" }],
     });
     const thrown = await api.ask("POST", TEST, {

@@ -65,7 +65,12 @@ export function makeLog(maxLines: number, maxChars: number): VmLog {
     },
     hide(named) {
       const found = Object.entries(named).filter(([, value]) => value.length >= 4);
-      secrets = found.sort(([, a], [, b]) => b.length - a.length);
+      // Values of objects are shown as JSON, in which a secret may look otherwise.
+      const asJson = found.map(([name, value]): [string, string] => [
+        name,
+        JSON.stringify(value).slice(1, -1),
+      ]);
+      secrets = [...found, ...asJson].sort(([, a], [, b]) => b.length - a.length);
     },
   };
 }
