@@ -376,11 +376,10 @@ export type Answer = CallAnswer & { readonly id: number };
 
 export type FromWorker =
   | { readonly kind: "opened"; readonly snapshot: Snapshot }
-  /** The database could not be opened. `final`: trying again does not help. */
+  /** The database could not be opened. */
   | {
       readonly kind: "not-opened";
       readonly reason: string;
-      readonly final: boolean;
       readonly isInUse: boolean;
     }
   /** The answers of one commit and of the reads after it. */

@@ -14,19 +14,13 @@ const APPLICATION_ID = 0x536c7563;
 /** A data folder cannot be opened. The message is for the person who started the collector. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
-  /** Trying again does not help: another process uses the folder, a newer version wrote it, or it is damaged. */
-  readonly final: boolean;
   /** `sluice repair` can help. */
   readonly isDamage: boolean;
   /** Another process uses the folder. */
   readonly isInUse: boolean;
 
-  constructor(
-    reason: string,
-    options: { final: boolean; isDamage?: boolean; isInUse?: boolean; cause?: unknown },
-  ) {
+  constructor(reason: string, options: { isDamage?: boolean; isInUse?: boolean; cause?: unknown } = {}) {
     super(reason, { cause: options.cause });
-    this.final = options.final;
     this.isDamage = options.isDamage ?? false;
     this.isInUse = options.isInUse ?? false;
   }
@@ -36,7 +30,7 @@ export class CannotOpen extends Error {
 export function damagedDatabase(directory: string, reason: string, cause?: unknown): CannotOpen {
   return new CannotOpen(
     `${join(directory, DATABASE_FILE)} is damaged: ${reason}. Nothing was changed. Run \`sluice repair --data-dir ${directory}\`: it keeps every message and setting that can still be read, and lists what is lost`,
-    { final: true, isDamage: true, cause },
+    { isDamage: true, cause },
   );
 }
 
@@ -86,7 +80,6 @@ function checkEmptied(directory: string): void {
   const file = join(directory, DATABASE_FILE);
   throw new CannotOpen(
     `${file} is ${existsSync(file) ? "empty" : "missing"}, but the folder had one before (it has ${signs.join(", ")}): its messages, sources and tokens would be lost. Restore it from a backup; to start over instead, move the whole folder away`,
-    { final: true },
   );
 }
 
@@ -162,15 +155,12 @@ export function checkOwner(database: DatabaseSync, directory: string, known: num
     tables: number;
   };
   if (tables > 0 && owner !== APPLICATION_ID) {
-    throw new CannotOpen(`${join(directory, DATABASE_FILE)} is a database of another program`, {
-      final: true,
-    });
+    throw new CannotOpen(`${join(directory, DATABASE_FILE)} is a database of another program`);
   }
   const done = stepsDone(database);
   if (done > known) {
     throw new CannotOpen(
       `the data folder ${directory} was written by a newer version: its layout is ${done}, this version knows up to ${known}`,
-      { final: true },
     );
   }
 }
@@ -224,7 +214,6 @@ export function asCannotOpen(error: unknown, directory: string): CannotOpen {
   switch (codeOf(error)) {
     case SQLITE_BUSY:
       return new CannotOpen(`the data folder ${directory} is in use by another process`, {
-        final: true,
         isInUse: true,
         cause: error,
       });
@@ -233,7 +222,6 @@ export function asCannotOpen(error: unknown, directory: string): CannotOpen {
       return damagedDatabase(directory, describe(error), error);
     default:
       return new CannotOpen(`the data folder ${directory} cannot be opened: ${describe(error)}`, {
-        final: false,
         cause: error,
       });
   }

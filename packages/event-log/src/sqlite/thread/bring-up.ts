@@ -86,7 +86,7 @@ function apply<S>(store: StoreBehind<S>, logged: readonly LoggedCall[], applied:
 export function damagedLog(directory: string, what: string): CannotOpen {
   return new CannotOpen(
     `${join(directory, LOG_FILE)} is damaged: ${what}. Nothing was changed. Run \`sluice repair --data-dir ${directory}\`: it keeps every entry that can still be read, and lists what is lost`,
-    { final: true, isDamage: true },
+    { isDamage: true },
   );
 }
 

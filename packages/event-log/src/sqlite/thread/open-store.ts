@@ -640,7 +640,7 @@ export class OpenStore implements CopyStore<OpenStore> {
     this.commit();
     this.abandon();
     if (existsSync(`${this.#file}-wal`)) {
-      throw new CannotOpen("the write-ahead log could not be copied into the database", { final: false });
+      throw new CannotOpen("the write-ahead log could not be copied into the database");
     }
     // The database has everything, and is synced.
     if (this.#entries !== undefined) removeLog(this.#given.directory);

@@ -81,7 +81,6 @@ export class StoreServer {
       this.#post({
         kind: "not-opened",
         reason: describe(error),
-        final: error instanceof CannotOpen ? error.final : true,
         isInUse: error instanceof CannotOpen && error.isInUse,
       });
     }
@@ -279,7 +278,7 @@ export class StoreServer {
     try {
       resetLogFile(this.#options.directory);
     } catch (error) {
-      this.#post({ kind: "not-opened", reason: describe(error), final: false, isInUse: false });
+      this.#post({ kind: "not-opened", reason: describe(error), isInUse: false });
       return;
     }
     this.#open();
@@ -303,9 +302,7 @@ function reopened(store: OpenStore): OpenStore {
   try {
     return store.reopened(true);
   } catch (error) {
-    throw error instanceof CannotOpen
-      ? error
-      : new CannotOpen(describe(error), { final: false, cause: error });
+    throw error instanceof CannotOpen ? error : new CannotOpen(describe(error), { cause: error });
   }
 }
 
