@@ -110,6 +110,18 @@ export const MODULES = [
     tests: ["apps/collector/test/delivery/user-order.test.ts", "apps/collector/test/delivery/values.test.ts"],
   },
   {
+    name: "delivery-sending",
+    group: "delivery",
+    files: [
+      "apps/collector/src/delivery/sending/combine-outcomes.ts",
+      "apps/collector/src/delivery/sending/destination-gate.ts",
+    ],
+    tests: [
+      "apps/collector/test/delivery/combine-outcomes.test.ts",
+      "apps/collector/test/delivery/destination-gate.test.ts",
+    ],
+  },
+  {
     name: "node-spool",
     group: "sdk",
     files: [

@@ -5,6 +5,8 @@ import { DestinationGate } from "../../src/delivery/sending/destination-gate.js"
 const HOUR = 3_600_000;
 const REFUSED = { kind: "retry", reason: "HTTP 503", doneUrls: [], failedUrls: [], alive: false } as const;
 
+const REFUSED_FOR_GOOD = { kind: "failed", reason: "HTTP 400" } as const;
+
 const THRESHOLD = DELIVERY_DEFAULTS.breaker.failureThreshold;
 const PROBE_MS = HOUR;
 const NOW = { nowMs: 0, random: 0.5, longestWaitMs: HOUR };
@@ -20,7 +22,12 @@ function downGate(isProbing: boolean): DestinationGate {
 describe("what a round says about the destination", () => {
   it.each<[name: string, outcome: Observed, answer: "open" | "dead"]>([
     ["delivered: it is up", { kind: "delivered", reason: "200" }, "open"],
-    ["refused for good: it is up", { kind: "failed", reason: "HTTP 400" }, "open"],
+    ["refused for good: it is up", REFUSED_FOR_GOOD, "open"],
+    [
+      "refused in a way that counts against it: it is down",
+      { ...REFUSED_FOR_GOOD, countsAgainst: true },
+      "dead",
+    ],
     ["one of several URLs answered: it is up", { ...REFUSED, alive: true }, "open"],
     ["no URL answered: it is down", REFUSED, "dead"],
     ["only some of several URLs were tried: it is down as before", { ...REFUSED, alive: "unknown" }, "dead"],

@@ -36,3 +36,28 @@ it("removes a reader that the servers may have made although they did not answer
   expect(removed).toEqual([asked[0], asked[0]]);
   ending.abort();
 });
+
+it("removes a reader three times at most while the servers do not answer", async () => {
+  const clock = manualClock();
+  const removed: string[] = [];
+  const access = {
+    clock,
+    link: { connected: async () => true },
+    manager: {
+      consumers: {
+        add: async () =>
+          removed.length === 0 ? Promise.reject(new errors.TimeoutError()) : new Promise(() => {}),
+        delete: async (_stream: string, name: string) => {
+          removed.push(name);
+          throw new errors.TimeoutError();
+        },
+      },
+    },
+  } as unknown as StreamAccess;
+  const ending = new AbortController();
+  void followStream(access, { stream: "log", from: 1, signal: ending.signal }).next();
+  while (removed.length < 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let minute = 0; minute < 5; minute++) await clock.advance(60_000);
+  expect(removed).toHaveLength(3);
+  ending.abort();
+});
