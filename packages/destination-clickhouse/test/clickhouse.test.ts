@@ -1,8 +1,15 @@
-import { connect as connectPlain } from "node:net";
 import { startTestCollector } from "@sluice/collector/testing";
-import type { DeliversBatches, OutgoingMessage } from "@sluice/destination";
 import { contractOf } from "@sluice/destination/contract";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+// @boundaries-ignore what the tests of destination packages do alike
+import {
+  attempt,
+  connected,
+  deliver,
+  later,
+  message,
+  openedFor,
+} from "../../../test/destinations/on-a-server.ts";
 import clickhouse from "../src/index.js";
 import {
   type ClickHouseServer,
@@ -29,32 +36,13 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
     ...change,
   });
 
-  async function opened(settings: object): Promise<DeliversBatches> {
-    const open = (await clickhouse.definition.open(settings as never, {
-      connect: ({ host, port }) =>
-        new Promise((resolve, reject) => {
-          const socket = connectPlain({ host, port });
-          socket.once("connect", () => resolve(socket));
-          socket.once("error", reject);
-        }),
-      now: () => 0,
-      log() {},
-    })) as DeliversBatches;
-    onTestFinished(() => open.close?.());
-    return open;
-  }
-
-  const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
-  const message = (id: string, payload: object = {}): OutgoingMessage => ({
-    id,
-    sourceId: "src_1",
-    timestamp: "2026-01-02T03:04:05.678Z",
-    position: 7,
-    receivedAtMs: Date.parse("2026-01-02T03:04:06.000Z"),
-    payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
-  });
-  const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]) =>
-    open.deliverBatch({ id: "0", messages }, attempt());
+  const collectorWith = (settings: object) =>
+    connected(
+      startTestCollector({ destinations: [clickhouse], allowTargets: ["127.0.0.0/8"] }),
+      clickhouse,
+      settings,
+    );
+  const opened = (settings: object) => openedFor(clickhouse, settings);
   const idsIn = async (table: string, final = "FINAL"): Promise<string[]> =>
     (await server.query(`SELECT message_id FROM ${table} ${final} ORDER BY message_id`)).map(
       ({ message_id }) => String(message_id),
@@ -141,26 +129,12 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
 
   it("delivers what a collector keeps while the server does not answer", async () => {
     const settings = settingsOf();
-    const collector = await startTestCollector({
-      destinations: [clickhouse],
-      allowTargets: ["127.0.0.0/8"],
-    });
-    onTestFinished(() => collector.close());
-    const body = { type: "clickhouse", sourceIds: [collector.sourceId], settings };
-    await collector.api("POST", "/destinations", body);
+    const { collector } = await collectorWith(settings);
     server.pause();
     const track = (messageId: string) => ({ type: "track", event: "Ordered", userId: "u1", messageId });
     await collector.send(...["m1", "m2", "m3"].map(track));
     await collector.advance(62_000);
     server.resume();
-    await expect
-      .poll(
-        async () => {
-          await collector.advance(5_000);
-          return idsIn(settings.table).catch(() => []);
-        },
-        { interval: 300 },
-      )
-      .toEqual(["m1", "m2", "m3"]);
+    await later(collector, () => idsIn(settings.table).catch(() => [])).toEqual(["m1", "m2", "m3"]);
   });
 });

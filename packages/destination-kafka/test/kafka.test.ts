@@ -2,10 +2,12 @@ import { readFileSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
-import { startTestCollector, type TestCollector } from "@sluice/collector/testing";
-import type { BatchResult, Connect, DeliversBatches, OutgoingMessage } from "@sluice/destination";
+import { startTestCollector } from "@sluice/collector/testing";
+import type { Connect, OutgoingMessage } from "@sluice/destination";
 import { contractOf } from "@sluice/destination/contract";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+// @boundaries-ignore what the tests of destination packages do alike
+import { attempt, connected, deliver, message, openedFor } from "../../../test/destinations/on-a-server.ts";
 import kafka from "../src/index.js";
 import {
   freePort,
@@ -68,24 +70,10 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
   });
   const SIGN_IN = { mechanism: "plain", user: "sluice", password: PASSWORD };
 
-  async function opened(settings: object, connect: Connect = connectAnywhere): Promise<DeliversBatches> {
-    const context = { connect, now: () => 0, log() {} };
-    const open = (await kafka.definition.open(settings as never, context)) as DeliversBatches;
-    onTestFinished(() => open.close?.());
-    return open;
-  }
-
-  const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
-  const message = (id: string, payload: object = {}): OutgoingMessage => ({
-    id,
-    sourceId: "src_1",
-    timestamp: "2026-01-02T03:04:05.678Z",
-    position: 7,
-    receivedAtMs: 1_767_323_046_000,
-    payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
-  });
-  const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]): Promise<BatchResult> =>
-    open.deliverBatch({ id: "0", messages }, attempt());
+  const collectorWith = (settings: object) =>
+    connected(startTestCollector({ destinations: [kafka], allowTargets: ["127.0.0.0/8"] }), kafka, settings);
+  const opened = (settings: object, connect: Connect = connectAnywhere) =>
+    openedFor(kafka, settings, connect);
   const idsIn = async (topic: string): Promise<readonly unknown[]> =>
     (await server.read(topic)).map(({ value }) => value.messageId);
 
@@ -275,7 +263,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
     expect(new Set(await idsIn(topic))).toEqual(new Set(["m0", "m1"]));
   });
 
-  it("lets only the messages wait whose broker is gone", async () => {
+  it("lets only the messages wait whose broker is gone", { timeout: 300_000 }, async () => {
     await using two = await kafkaServer();
     await using second = await two.join();
     await two.createTopic("events", {}, [[1], [2]]);
@@ -298,14 +286,6 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
     );
     expect(await two.read("events")).toHaveLength(80);
   });
-
-  async function collectorWith(settings: object): Promise<{ collector: TestCollector; id: string }> {
-    const collector = await startTestCollector({ destinations: [kafka], allowTargets: ["127.0.0.0/8"] });
-    onTestFinished(() => collector.close());
-    const body = { type: "kafka", sourceIds: [collector.sourceId], settings };
-    const { id } = (await collector.api("POST", "/destinations", body)) as { id: string };
-    return { collector, id };
-  }
 
   it("is encrypted, with a certificate authority of one's own", async () => {
     const topic = await topicOf();

@@ -1,11 +1,18 @@
 import { readFileSync } from "node:fs";
-import { connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { credsAuthenticator } from "@nats-io/transport-node";
-import { startTestCollector, type TestCollector } from "@sluice/collector/testing";
-import type { BatchResult, Connect, DeliversBatches, OutgoingMessage } from "@sluice/destination";
+import { startTestCollector } from "@sluice/collector/testing";
 import { contractOf } from "@sluice/destination/contract";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+// @boundaries-ignore what the tests of destination packages do alike
+import {
+  attempt,
+  connected,
+  deliver,
+  killAgainAndAgain,
+  message,
+  openedFor,
+} from "../../../test/destinations/on-a-server.ts";
 // @boundaries-ignore the servers are for tests of all packages
 import { freePorts } from "../../../test/nats/nats-cluster.ts";
 // @boundaries-ignore its keys are those of the cluster's tests
@@ -20,13 +27,6 @@ const CA = readFileSync(
   join(import.meta.dirname, "../../../apps/collector/test/sender/fixtures/ca.pem"),
   "utf8",
 );
-
-const connectAnywhere: Connect = ({ host, port, signal }) =>
-  new Promise((resolve, reject) => {
-    const socket = connectPlain({ host, port, ...(signal === undefined ? {} : { signal }) });
-    socket.once("connect", () => resolve(socket));
-    socket.once("error", reject);
-  });
 
 describe.skipIf(isSkipped)("on a real server", () => {
   let server: JetStreamServer;
@@ -47,24 +47,9 @@ describe.skipIf(isSkipped)("on a real server", () => {
     ...change,
   });
 
-  async function opened(settings: object): Promise<DeliversBatches> {
-    const context = { connect: connectAnywhere, now: () => 0, log() {} };
-    const open = (await nats.definition.open(settings as never, context)) as DeliversBatches;
-    onTestFinished(() => open.close?.());
-    return open;
-  }
-
-  const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
-  const message = (id: string, payload: object = {}): OutgoingMessage => ({
-    id,
-    sourceId: "src_1",
-    timestamp: "2026-01-02T03:04:05.678Z",
-    position: 7,
-    receivedAtMs: 1_767_323_046_000,
-    payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
-  });
-  const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]): Promise<BatchResult> =>
-    open.deliverBatch({ id: "0", messages }, attempt());
+  const collectorWith = (settings: object, allowTargets: readonly string[] = ["127.0.0.0/8"]) =>
+    connected(startTestCollector({ destinations: [nats], allowTargets }), nats, settings);
+  const opened = (settings: object) => openedFor(nats, settings);
   const idsIn = async (stream: string): Promise<readonly unknown[]> =>
     (await server.read(stream)).map(({ payload }) => payload.messageId);
 
@@ -189,17 +174,6 @@ describe.skipIf(isSkipped)("on a real server", () => {
     expect(await other.read("events")).toHaveLength(1);
   });
 
-  async function collectorWith(
-    settings: object,
-    allowTargets: readonly string[] = ["127.0.0.0/8"],
-  ): Promise<{ collector: TestCollector; id: string }> {
-    const collector = await startTestCollector({ destinations: [nats], allowTargets });
-    onTestFinished(() => collector.close());
-    const body = { type: "nats", sourceIds: [collector.sourceId], settings };
-    const { id } = (await collector.api("POST", "/destinations", body)) as { id: string };
-    return { collector, id };
-  }
-
   it("connects encrypted, and only where the collector allows it", async () => {
     const stream = await streamOf();
     const settings = settingsFor(stream, { security: "tls", ca: CA });
@@ -216,32 +190,8 @@ describe.skipIf(isSkipped)("on a real server", () => {
   it("loses nothing and doubles nothing while the server is killed again and again", async () => {
     const stream = await streamOf();
     const { collector } = await collectorWith(settingsFor(stream));
-    let sent = 0;
-    const burst = async (): Promise<void> => {
-      const messages = Array.from({ length: 100 }, () => {
-        const id = `m${sent++}`;
-        return { type: "track", event: "Ordered", userId: `u${sent % 7}`, messageId: id };
-      });
-      await collector.send(...messages);
-      await collector.advance(1_000);
-    };
-    for (let kills = 0; kills < 3; kills++) {
-      for (let bursts = 0; bursts < 5; bursts++) await burst();
-      const killed = server.kill();
-      await burst();
-      await killed;
-      await burst();
-      await server.start();
-    }
-    await expect
-      .poll(
-        async () => {
-          await collector.advance(10_000);
-          return new Set(await idsIn(stream)).size;
-        },
-        { interval: 300 },
-      )
-      .toBe(sent);
+    const arrived = async () => new Set(await idsIn(stream)).size;
+    const sent = await killAgainAndAgain(collector, server, arrived);
     expect(await idsIn(stream)).toHaveLength(sent);
   });
 });

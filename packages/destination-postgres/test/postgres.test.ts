@@ -1,13 +1,20 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { connect as connectPlain } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startTestCollector, type TestCollector } from "@sluice/collector/testing";
-import type { BatchResult, DeliversBatches, OutgoingMessage } from "@sluice/destination";
+import { startTestCollector } from "@sluice/collector/testing";
 import { contractOf } from "@sluice/destination/contract";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+// @boundaries-ignore what the tests of destination packages do alike
+import {
+  attempt,
+  connected,
+  deliver,
+  killAgainAndAgain,
+  message,
+  openedFor,
+} from "../../../test/destinations/on-a-server.ts";
 import postgres from "../src/index.js";
 import { freePort, IS_INSTALLED, PASSWORD, type PostgresServer, postgresServer } from "./postgres-server.js";
 
@@ -44,33 +51,13 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
   const countOf = async ({ table }: Settings, column = "*"): Promise<number> =>
     Number((await server.query(`select count(${column}) as n from ${table}`))[0]?.n);
 
-  async function opened(settings: object): Promise<DeliversBatches> {
-    const { definition } = postgres;
-    const open = (await definition.open(settings as never, {
-      connect: ({ host, port, signal }) =>
-        new Promise((resolve, reject) => {
-          const socket = connectPlain({ host, port, ...(signal === undefined ? {} : { signal }) });
-          socket.once("connect", () => resolve(socket));
-          socket.once("error", reject);
-        }),
-      now: () => 0,
-      log() {},
-    })) as DeliversBatches;
-    onTestFinished(() => open.close?.());
-    return open;
-  }
-
-  const attempt = (signal = new AbortController().signal) => ({ number: 1, isLast: false, signal });
-  const message = (id: string, payload: object = {}): OutgoingMessage => ({
-    id,
-    sourceId: "src_1",
-    timestamp: "2026-01-02T03:04:05.678Z",
-    position: 7,
-    receivedAtMs: 1_767_323_046_000,
-    payload: { version: 1, type: "track", event: "Ordered", userId: "u1", messageId: id, ...payload },
-  });
-  const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]): Promise<BatchResult> =>
-    open.deliverBatch({ id: "0", messages }, attempt());
+  const collectorWith = (settings: object) =>
+    connected(
+      startTestCollector({ destinations: [postgres], allowTargets: ["127.0.0.0/8"] }),
+      postgres,
+      settings,
+    );
+  const opened = (settings: object) => openedFor(postgres, settings);
 
   describe("the contract", () => {
     let settings: Settings;
@@ -342,14 +329,6 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     expect(await deliver(open, message("m4"))).toMatchObject({ kind: "delivered" });
   });
 
-  async function collectorWith(settings: object): Promise<{ collector: TestCollector; id: string }> {
-    const collector = await startTestCollector({ destinations: [postgres], allowTargets: ["127.0.0.0/8"] });
-    onTestFinished(() => collector.close());
-    const body = { type: "postgres", sourceIds: [collector.sourceId], settings };
-    const { id } = (await collector.api("POST", "/destinations", body)) as { id: string };
-    return { collector, id };
-  }
-
   it("is encrypted, with a certificate authority of one's own", async () => {
     const settings = settingsOf({ security: "tls", ca: CA });
     const { collector, id } = await collectorWith(settings);
@@ -365,32 +344,8 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
   it("loses nothing and doubles nothing while the server is killed again and again", async () => {
     const settings = settingsOf();
     const { collector } = await collectorWith(settings);
-    let sent = 0;
-    const burst = async (): Promise<void> => {
-      const messages = Array.from({ length: 100 }, () => {
-        const id = `m${sent++}`;
-        return { type: "track", event: "Ordered", userId: `u${sent % 7}`, messageId: id };
-      });
-      await collector.send(...messages);
-      await collector.advance(1_000);
-    };
-    for (let kills = 0; kills < 3; kills++) {
-      for (let bursts = 0; bursts < 5; bursts++) await burst();
-      const killed = server.kill();
-      await burst();
-      await killed;
-      await burst();
-      await server.start();
-    }
-    await expect
-      .poll(
-        async () => {
-          await collector.advance(10_000);
-          return countOf(settings).catch(() => 0);
-        },
-        { interval: 300 },
-      )
-      .toBe(sent);
+    const arrived = () => countOf(settings).catch(() => 0);
+    const sent = await killAgainAndAgain(collector, server, arrived);
     expect(await countOf(settings, "distinct message_id")).toBe(sent);
   });
 });
