@@ -86,6 +86,10 @@ class SpreadServer implements HttpServer {
       return;
     }
     if (!this.#parts.threads.has(thread)) return;
+    if (this.#isClosing) {
+      await thread.client.call("closeServer", [0]).catch(() => {});
+      return;
+    }
     this.#listening.add(thread);
     this.#adjust();
     this.#onListening();

@@ -1,5 +1,6 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, test } from "vitest";
+import { amountsOfProcess, forgetAmounts, sharedAmounts } from "../../src/http/body/amounts-by-address.js";
 import { bufferBudget } from "../../src/http/body/buffer-budget.js";
 import { clientGroup } from "../../src/http/body/client-group.js";
 
@@ -23,6 +24,31 @@ test("an address may hold as much as is still free", () => {
   expect(fill(budget, "b", MB)).toHaveLength(16);
   expect(fill(budget, "c", MB)).toHaveLength(8);
   expect(budget.usedBytes).toBe(56 * MB);
+});
+
+test("several threads share one memory, and one that ends gives back what it held", () => {
+  const [all, keyless] = [sharedAmounts(3), sharedAmounts(3)];
+  const budgets = [0, 1, 2].map((thread) =>
+    bufferBudget(64 * MB, clock, {
+      all: amountsOfProcess(all, thread),
+      keyless: amountsOfProcess(keyless, thread),
+    }),
+  );
+  const [one, two, three] = budgets as [
+    ReturnType<typeof bufferBudget>,
+    ReturnType<typeof bufferBudget>,
+    ReturnType<typeof bufferBudget>,
+  ];
+  const held = fill(one, "a", MB).slice(0, 16);
+  expect(held).toHaveLength(16);
+  expect(fill(two, "a", MB)).toHaveLength(0);
+  expect(fill(two, "b", MB)).toHaveLength(16);
+  expect(three.usedBytes).toBe(48 * MB);
+  for (const hold of held) hold.release();
+  expect(one.usedBytes).toBe(32 * MB);
+  forgetAmounts(all, 1);
+  expect(three.usedBytes).toBe(16 * MB);
+  expect(fill(three, "b", MB)).toHaveLength(24);
 });
 
 test("requests without a key share an eighth of the memory by the same rule", () => {

@@ -162,3 +162,20 @@ it("answers requests that are under way when it closes", async () => {
   await closed;
   await world.restart();
 });
+
+it("streams live events through a thread, until the client leaves", async () => {
+  const world = await withThreads();
+  const leaving = new AbortController();
+  const response = await fetch(`${world.collector.url}/api/v1/live`, {
+    headers: { authorization: `Bearer ${world.collector.firstRun?.adminToken}` },
+    signal: leaving.signal,
+  });
+  expect(response.headers.get("content-type")).toContain("text/event-stream");
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  await world.send([{ type: "track", messageId: "live-one", userId: "u1", event: "E" }]);
+  let text = "";
+  while (!text.includes("live-one")) text += (await reader?.read())?.value ?? "";
+  await until(async () => expect(await world.metrics()).toContain("sluice_http_requests_active 2"));
+  leaving.abort();
+  await until(async () => expect(await world.metrics()).toContain("sluice_http_requests_active 1"));
+});
