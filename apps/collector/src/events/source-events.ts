@@ -1,40 +1,5 @@
-import { hash } from "node:crypto";
 import type { StoredMessage } from "@sluice/event-log";
 import { type EventEntry, newEntry, sampleMessage } from "./event-entry.js";
-
-const REGISTERS = 256;
-const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS);
-
-/** About how many different texts were added, in 256 bytes and within some 7 %: HyperLogLog (Flajolet et al., 2007). */
-interface DistinctCount {
-  add(text: string): void;
-  estimate(): number;
-  /** The state, to go on later. */
-  registers(): readonly number[];
-}
-
-function distinctCount(kept: readonly number[] = []): DistinctCount {
-  const registers = Uint8Array.from({ length: REGISTERS }, (_, index) => kept[index] ?? 0);
-  return {
-    add(text) {
-      const digest = hash("sha256", text, "buffer");
-      const register = digest.readUInt8(0);
-      const rank = Math.clz32(digest.readUInt32BE(1)) + 1;
-      registers[register] = Math.max(registers[register] ?? 0, rank);
-    },
-    estimate() {
-      const empty = registers.filter((rank) => rank === 0).length;
-      // Few texts: the share of empty registers is more exact.
-      if (empty > 0) {
-        const few = REGISTERS * Math.log(REGISTERS / empty);
-        if (few <= 2.5 * REGISTERS) return Math.round(few);
-      }
-      const sum = registers.reduce((total, rank) => total + 2 ** -rank, 0);
-      return Math.round((ALPHA * REGISTERS ** 2) / sum);
-    },
-    registers: () => [...registers],
-  };
-}
 
 export const SOURCE_LIMITS = {
   /** Names of one source. Names that its tracking plan has are kept beyond that. */
@@ -48,21 +13,21 @@ export const SOURCE_LIMITS = {
 /** The names of one source. JSON, as it is stored. */
 export interface SourceEventsDocument {
   readonly entries: readonly EventEntry[];
-  /** Registers of the count of names that were not kept. */
-  readonly notKept: readonly number[];
+  /** Messages whose names were not kept. */
+  readonly notKept: number;
 }
 
 /** The names that one source sent, bounded. */
 export class SourceEvents {
   readonly #entries = new Map<string, EventEntry>();
-  readonly #notKept: DistinctCount;
+  #notKept: number;
   /** Properties of all names. */
   #properties = 0;
   /** Something changed since the last `document`. */
   isDirty = false;
 
   constructor(kept?: SourceEventsDocument) {
-    this.#notKept = distinctCount(kept?.notKept);
+    this.#notKept = kept?.notKept ?? 0;
     for (const entry of kept?.entries ?? []) {
       const properties = Object.assign(Object.create(null), entry.properties) as EventEntry["properties"];
       this.#entries.set(keyOf(entry), { ...entry, properties });
@@ -77,7 +42,7 @@ export class SourceEvents {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
     if (this.#entries.size >= SOURCE_LIMITS.names && !isPlanned && !this.#makeRoom(atMs)) {
-      this.#notKept.add(key);
+      this.#notKept++;
       return undefined;
     }
     const entry = newEntry(event, atMs);
@@ -109,14 +74,14 @@ export class SourceEvents {
     return [...this.#entries.values()].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
   }
 
-  /** About how many names were not kept. */
+  /** Messages whose names were not kept. */
   get notKept(): number {
-    return this.#notKept.estimate();
+    return this.#notKept;
   }
 
   document(): SourceEventsDocument {
     this.isDirty = false;
-    return { entries: [...this.#entries.values()], notKept: this.#notKept.registers() };
+    return { entries: [...this.#entries.values()], notKept: this.#notKept };
   }
 
   #makeRoom(nowMs: number): boolean {

@@ -147,7 +147,9 @@ export const EventListView = Type.Object({
   items: Type.Array(EventView),
   nextCursor: Type.Optional(Type.String()),
   names: Type.Integer({ description: "Names that are kept; the most are 1,000, and those of the plan" }),
-  notKept: Type.Integer({ description: "About how many further names the source sent" }),
+  notKept: Type.Integer({
+    description: "Messages whose names are not listed, because there are 1,000 already",
+  }),
   behind: Type.Integer({ description: "Stored messages that are not counted yet" }),
 });
 export type EventListView = Shape<typeof EventListView>;
@@ -299,7 +301,7 @@ export const sourceEndpoints = {
         columns:
           "type name count PLAN:isPlanned violations LAST_VIOLATION:lastViolation.message firstSeenAt lastSeenAt PROPERTIES:properties.name",
         notes: [
-          "{names} names are listed, about {notKept} more are not: the most are 1,000",
+          "{names} names are listed, the most that are kept. {notKept} messages had others",
           "{behind} messages are not counted yet",
         ],
         example: "Shop --violating",

@@ -101,7 +101,9 @@ function EventList({ sourceId, list }: { sourceId: string; list: EventListView }
 
 function ListNote({ list: { names, notKept, behind } }: { list: EventListView }) {
   const parts = [
-    ...(notKept > 0 ? [`${count(names)} names are kept, about ${count(notKept)} more are not listed.`] : []),
+    ...(notKept > 0
+      ? [`${count(names)} names are kept, the most that are listed. ${count(notKept)} messages had others.`]
+      : []),
     ...(behind > 0 ? [`${counted(behind, "message is", "messages are")} not counted yet.`] : []),
   ];
   return parts.length === 0 ? "Select an event to see its properties and an example" : parts.join(" ");
