@@ -15,9 +15,7 @@ import { type ClusterIdentity, MAX_MESSAGE_BYTES, streamNames } from "./streams/
 import {
   checkServers,
   checkVersion,
-  type FoundFacts,
   factsFromMonitors,
-  factsFromSystem,
   mayBeDown,
   type ReplicaServer,
   replicaServers,
@@ -35,8 +33,6 @@ export interface JetStreamOptions {
   readonly tls?: NatsTls;
   /** Monitoring addresses of all servers, such as `http://10.0.0.1:8222`. They show whether the servers sync. */
   readonly monitors?: readonly string[];
-  /** A user of the system account. It can ask all servers whether they sync, without their monitoring addresses. */
-  readonly systemCredentials?: NatsCredentials;
   /** Goes on although the servers acknowledge before they sync, or nothing says that they do not. Default: false. */
   readonly acceptUnsynced?: boolean;
   /** A value that only the processes of this cluster share, such as a digest of the secret key. */
@@ -79,18 +75,6 @@ function checkOptions(options: JetStreamOptions): void {
     throw new EngineRefused("invalid_option", `${options.replicas} replicas: choose 1, 3 or 5`);
 }
 
-/** Asks what can be asked. Without monitors and system credentials, nothing is known. */
-async function serverFacts(options: JetStreamOptions, target: ConnectionTarget): Promise<FoundFacts> {
-  if (options.systemCredentials === undefined)
-    return factsFromMonitors(options.monitors ?? [], options.clock);
-  const connection = await connectToNats({ ...target, credentials: options.systemCredentials });
-  try {
-    return await factsFromSystem(connection, options.clock);
-  } finally {
-    await connection.close();
-  }
-}
-
 /** Servers that start together with this process answer when they have elected a leader. */
 async function managerOf(connection: NatsConnection, clock: Clock): Promise<JetStreamManager> {
   const since = clock.monotonic();
@@ -124,7 +108,7 @@ export async function openJetStream(options: JetStreamOptions): Promise<JetStrea
   signal?.addEventListener("abort", end);
   try {
     signal?.throwIfAborted();
-    const engine = await engineOver(connection, target, options);
+    const engine = await engineOver(connection, options);
     signal?.throwIfAborted();
     return engine;
   } catch (error) {
@@ -137,7 +121,6 @@ export async function openJetStream(options: JetStreamOptions): Promise<JetStrea
 
 interface CheckedReplicas {
   readonly options: JetStreamOptions;
-  readonly target: ConnectionTarget;
   readonly manager: JetStreamManager;
   /** Of the log. */
   readonly stream: string;
@@ -150,11 +133,11 @@ interface CheckedReplicas {
  * any more. At the start, all must answer; later, one that may be down is `EngineUnavailable`.
  */
 async function checkReplicas(parts: CheckedReplicas, isStart: boolean): Promise<void> {
-  const { options, target } = parts;
+  const { options } = parts;
   const { clock, acceptUnsynced = false } = options;
   const since = clock.monotonic();
   for (;;) {
-    const seen = await serverFacts(options, target);
+    const seen = await factsFromMonitors(options.monitors ?? [], options.clock);
     const servers = await replicasOf(parts);
     const { facts, failures } = seen;
     try {
@@ -179,11 +162,7 @@ function isSyncUnknown(error: unknown): error is EngineRefused {
   return error instanceof EngineRefused && error.code === "sync_unknown";
 }
 
-async function engineOver(
-  connection: NatsConnection,
-  target: ConnectionTarget,
-  options: JetStreamOptions,
-): Promise<JetStreamEngine> {
+async function engineOver(connection: NatsConnection, options: JetStreamOptions): Promise<JetStreamEngine> {
   const { clock, cluster: name } = options;
   const server = connection.info;
   checkVersion(server?.server_name ?? "the server", server?.version ?? "0");
@@ -193,7 +172,7 @@ async function engineOver(
 
   // Before anything is made: a cluster on servers that are not safe is refused without a trace.
   const connectedTo = (): string => connection.info?.server_name ?? "the server";
-  const found = await serverFacts(options, target);
+  const found = await factsFromMonitors(options.monitors ?? [], options.clock);
   checkServers([{ name: connectedTo(), isOnline: true }], found.facts, {
     acceptUnsynced,
     failures: found.failures,
@@ -214,7 +193,7 @@ async function engineOver(
   };
   const cluster = await ensureStreams(manager, wish, clock);
 
-  const replicas = { options, target, manager, stream: names.log, connectedTo };
+  const replicas = { options, manager, stream: names.log, connectedTo };
   await checkReplicas(replicas, true);
 
   const link = followLink(connection, clock);

@@ -94,11 +94,6 @@ describeWithNats("what is refused", () => {
         { monitors: ["http://127.0.0.1:9"] },
         "sync_unknown: n1 (http://127",
       ],
-      [
-        "credentials of no system account",
-        { systemCredentials: { kind: "token", token: "t" } },
-        "sync_unknown:",
-      ],
       ["no authority for certificates", { tls: { caFile: "/nowhere/ca.pem" } }, "tls: /nowhere/ca.pem"],
     ])("%s, and nothing is made", async (_name, options, refusal) => {
       expect(await open(nats, options)).toContain(refusal);
@@ -241,15 +236,6 @@ describeWithNats("what is refused", () => {
     expect(await open(nats, as("reader", "right"))).toMatch(/^permissions: .*Allow the user/);
     expect(await open(nats, as("root", "r"))).toMatch(/^no_jetstream:/);
     expect(await open(nats, as("me", "right"))).toBe("opened");
-    // The system account can ask all servers.
-    const system = { kind: "user", user: "root", password: "r" } as const;
-    expect(await open(nats, { ...as("me", "right"), monitors: [], systemCredentials: system })).toBe(
-      "opened",
-    );
-    const noSystem = { kind: "user", user: "me", password: "right" } as const;
-    expect(await open(nats, { ...as("me", "right"), monitors: [], systemCredentials: noSystem })).toMatch(
-      /^sync_unknown: n1 .*system account/,
-    );
   });
 
   it("wrong tokens", async () => {

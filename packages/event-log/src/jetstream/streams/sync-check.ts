@@ -1,10 +1,9 @@
 import type { StreamInfo } from "@nats-io/jetstream";
-import { createInbox, type NatsConnection } from "@nats-io/transport-node";
 import type { Clock } from "@sluice/resilience";
 import { reasonOf } from "../api-errors.js";
 import { EngineRefused } from "../refusal.js";
 
-/** What a server says about itself, on its monitoring page or to the system account. */
+/** What a server says about itself on its monitoring page. */
 export interface ServerFacts {
   readonly name: string;
   readonly version: string;
@@ -19,7 +18,7 @@ export interface ServerFacts {
 export interface FoundFacts {
   readonly facts: readonly ServerFacts[];
   readonly failures: readonly string[];
-  /** Servers that may be down, because nothing could be asked there. `Infinity`: all that are not in `facts`. */
+  /** Servers that may be down, because nothing could be asked there. */
   readonly unreachable: number;
 }
 
@@ -52,9 +51,6 @@ export function factsOf(page: unknown): ServerFacts | undefined {
 }
 
 const PAGE_MS = 3_000;
-const FIRST_ANSWER_MS = 2_000;
-/** All servers are asked at the same time. */
-const NEXT_ANSWER_MS = 500;
 
 /** Asks the monitoring page of each server. Pages that do not answer are left out. */
 export async function factsFromMonitors(monitors: readonly string[], clock: Clock): Promise<FoundFacts> {
@@ -83,30 +79,6 @@ export async function factsFromMonitors(monitors: readonly string[], clock: Cloc
     }),
   );
   return { facts: pages.filter((page) => page !== undefined), failures, unreachable };
-}
-
-/** Asks all servers of the cluster over a connection of the system account. */
-export async function factsFromSystem(connection: NatsConnection, clock: Clock): Promise<FoundFacts> {
-  const inbox = createInbox();
-  const answers = connection.subscribe(inbox);
-  connection.publish("$SYS.REQ.SERVER.PING.VARZ", "", { reply: inbox });
-  const facts: ServerFacts[] = [];
-  let cancel = clock.after(FIRST_ANSWER_MS, () => answers.unsubscribe());
-  for await (const message of answers) {
-    cancel();
-    cancel = clock.after(NEXT_ANSWER_MS, () => answers.unsubscribe());
-    const found =
-      message.data.length === 0 ? undefined : factsOf(message.json<{ data?: unknown }>().data ?? {});
-    if (found !== undefined) facts.push(found);
-  }
-  cancel();
-  return facts.length === 0
-    ? {
-        facts,
-        failures: ["no server answered: the credentials must be those of a user of the system account"],
-        unreachable: 0,
-      }
-    : { facts, failures: [], unreachable: Number.POSITIVE_INFINITY };
 }
 
 /** The servers that hold a stream's replicas. Without a NATS cluster, it is the one that is connected. */
