@@ -14,15 +14,15 @@ export interface BatchRequest {
   /** Whether destinations get the messages. Default: true. */
   readonly deliver?: boolean;
   readonly io: Io;
-  /** How long to retry while the collector is busy, in milliseconds. Default: 60,000. */
-  readonly busyTimeoutMs?: number;
-  /** How long to retry while nothing responds, in milliseconds. Default: `busyTimeoutMs`. */
+  /** How long to retry while nothing responds, in milliseconds. Default: as while the collector is busy. */
   readonly unreachableTimeoutMs?: number;
   /** Called before each retry. */
   readonly onRetry?: (reason: string) => void;
 }
 
 const BACKOFF = { initialMs: 100, maxMs: 5_000 };
+/** How long to retry while the collector is busy. */
+const BUSY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Sends one batch, and retries with the same message ids while that can help. The collector counts each id once. */
@@ -33,8 +33,7 @@ export async function postBatch({
   path = "batch",
   deliver = true,
   io,
-  busyTimeoutMs = 60_000,
-  unreachableTimeoutMs = busyTimeoutMs,
+  unreachableTimeoutMs = BUSY_TIMEOUT_MS,
   onRetry,
 }: BatchRequest): Promise<IngestSuccess> {
   const messages = batch.map((message) => (typeof message === "string" ? message : JSON.stringify(message)));
@@ -45,7 +44,7 @@ export async function postBatch({
     if (outcome.kind === "accepted") return outcome.answer;
     if (outcome.kind === "refused") throw outcome.failure;
     const delayMs = outcome.retryAfterMs ?? backoffDelayMs(retries + 1, BACKOFF, systemClock.random());
-    const timeoutMs = outcome.isUnreachable ? unreachableTimeoutMs : busyTimeoutMs;
+    const timeoutMs = outcome.isUnreachable ? unreachableTimeoutMs : BUSY_TIMEOUT_MS;
     if (io.monotonic() + delayMs - startMs > timeoutMs)
       throw outcome.isUnreachable
         ? new AdminUnreachable(url, outcome.reason)
