@@ -20,4 +20,4 @@ it("a process keeps 40 MB at most when transformations are idle, and stays below
   // what was freed. That grows with what was large once, and the next thread takes it again.
   expect(found.idleMb - found.beforeMb).toBeLessThan(40);
   expect(found.attackedMb - found.beforeMb).toBeLessThan(80);
-});
+}, 300_000);
