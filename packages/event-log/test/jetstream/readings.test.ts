@@ -73,6 +73,8 @@ let result: Promise<string>;
 let healthListeners: Set<() => void>;
 /** What the server answers about a consumer; by default how much it has sent. */
 let info: () => Promise<number>;
+/** A reading is being started for as long as this is not resolved. */
+let starting: Promise<void> | undefined;
 /** The caller keeps a message for as long as this is not resolved. */
 let held: Promise<void> | undefined;
 
@@ -107,6 +109,7 @@ function access(): StreamAccess {
       consumers: {
         get: async () => ({
           async consume() {
+            await starting;
             const reading = new FakeReading();
             readings.push(reading);
             return reading;
@@ -138,7 +141,7 @@ beforeEach(() => {
   ending = new AbortController();
   [readings, asked, removed, seen, healthListeners] = [[], [], [], [], new Set()];
   info = async () => last().sent;
-  held = undefined;
+  [held, starting] = [undefined, undefined];
 });
 afterEach(async () => {
   ending.abort();
@@ -314,6 +317,16 @@ describe("when it ends", () => {
     work.resolve();
     expect(await result).toBe("ended");
     expect(seen).toEqual([1]);
+  });
+
+  it("while a reading is being started, that one ends as well", async () => {
+    const started = Promise.withResolvers<void>();
+    starting = started.promise;
+    await follow();
+    ending.abort();
+    started.resolve();
+    expect(await result).toBe("ended");
+    expect([readings.length, last().isStopped]).toEqual([1, true]);
   });
 
   it("before it has begun, nothing is asked for", async () => {
