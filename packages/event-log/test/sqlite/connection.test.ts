@@ -11,8 +11,11 @@ class FakeThread extends EventEmitter implements StoreThread {
   readonly posted: ToWorker[] = [];
   isTerminated = false;
 
-  postMessage(message: ToWorker): void {
+  readonly moved: ArrayBuffer[] = [];
+
+  postMessage(message: ToWorker, transfer: ArrayBuffer[] = []): void {
     this.posted.push(message);
+    this.moved.push(...transfer);
   }
 
   async terminate(): Promise<void> {
@@ -222,6 +225,7 @@ it.each(STATES)("%s: close() resolves when the thread has ended, and so does a s
   );
   thread().exit();
   await Promise.all(closings);
+  expect(connection.health()).toMatchObject({ reason: "the store is closed" });
   // No timer starts another one.
   await clock.advance(60_000);
   expect(threads).toHaveLength(1);
@@ -235,6 +239,33 @@ describe("a call that is under way", () => {
     thread().exit();
     thread().answer();
     await expect(call).rejects.toMatchObject({ code: "storage_unavailable" });
+  });
+
+  it("is refused for the reason that the thread gives", async () => {
+    const connection = await connectionIn("ready");
+    const call = connection.ask("compact", undefined as never);
+    await turn();
+    const [id = 0] = thread().calls;
+    const refused = {
+      kind: "refused",
+      id,
+      code: "conflict",
+      detail: "a backup is running",
+      current: undefined,
+    } as const;
+    thread().say({ kind: "answers", answers: [refused], stats: {} as never } as FromWorker);
+    await expect(call).rejects.toMatchObject({ code: "conflict", detail: "a backup is running" });
+  });
+
+  it("goes with the others of its turn, and with its buffers", async () => {
+    const connection = await connectionIn("ready");
+    const buffer = new ArrayBuffer(1);
+    const ask = (transfer: ArrayBuffer[]) => connection.ask("compact", undefined as never, transfer);
+    const calls = [ask([buffer]), ask([])];
+    await turn();
+    expect([thread().kinds, thread().calls.length, thread().moved]).toEqual([["calls"], 2, [buffer]]);
+    thread().answer();
+    await Promise.all(calls);
   });
 
   it("is answered while it closes", async () => {
