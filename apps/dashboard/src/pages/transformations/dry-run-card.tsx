@@ -83,7 +83,7 @@ function useOrigins() {
     ...sources.map(({ id, name }) => [`source:${id}`, `Source ${visibleText(name, 60)}`] as const),
     ...destinations.map(
       ({ id, name }) =>
-        [`destination:${id}`, `Destination ${visibleText(name, 60)}, after its filters`] as const,
+        [`destination:${id}`, `Destination ${visibleText(name, 60)}, as it gets them`] as const,
     ),
   ] as const;
 }
