@@ -90,6 +90,19 @@ describeInBrowser("a chart of one point", () => {
       expect(times.filter((label) => !known.includes(label))).toEqual([]);
     }
   });
+
+  test("latencies of minutes have an axis of whole minutes", async () => {
+    const latencies = { latencyP50Ms: 200_000, latencyP99Ms: 400_000, latencyMaxMs: 400_000 };
+    const point = { at: new Date().toISOString(), overMs: 2_000, ...COUNTS, ...latencies };
+    await page.route(/\/counters\?of=collector/, (route) =>
+      route.fulfill({ json: { everyMs: 2_000, points: [point] } }),
+    );
+    await page.goto(dashboard.signInUrl);
+    const { labels } = await chart(/^Latency .*over 5 min/);
+    const durations = labels.filter((label) => !/^\d\d:\d\d$/.test(label));
+    expect(durations).toContain("2 min");
+    expect(durations.filter((label) => !/^(0 ms|\d+ min)$/.test(label))).toEqual([]);
+  });
 });
 
 function timesIn(toMs: number, spanMs: number, stepMs: number): number[] {
