@@ -29,6 +29,7 @@ let metrics: Metrics;
 let appendOwed: EventLog["append"] | undefined;
 /** Whether the log fails to look for messages. */
 let isIndexDamaged = false;
+let logged: string[] = [];
 
 beforeEach(async () => {
   clock = manualClock({ startMs: EPOCH_MS });
@@ -36,6 +37,7 @@ beforeEach(async () => {
   profiles = memoryProfileStore();
   appendOwed = undefined;
   isIndexDamaged = false;
+  logged = [];
   sent = 0;
   utilization = 0;
 });
@@ -65,7 +67,7 @@ async function start(engine = new AudienceEngine(profiles)): Promise<Audiences> 
     store: { log, config: store.config, consumers: store.consumers },
     engine,
     clock,
-    logger: createLogger({ write() {} }),
+    logger: createLogger({ write: (line) => void logged.push(line) }),
     metrics,
     digestKey: new Uint8Array(32),
     utilization: () => utilization,
@@ -91,6 +93,23 @@ async function identify(userId: string, plan: string): Promise<void> {
     keys: [{ index: 0, messageId: message.messageId, userId, type: "identify" }],
   });
 }
+
+test("a failure that lasts is logged once, and again after it has ended", async () => {
+  await makePros();
+  await start();
+  const failures = () => logged.filter((line) => line.includes("audiences failed and will retry")).length;
+  appendOwed = () => Promise.reject(new Error("the disk is full"));
+  await identify("ann", "pro");
+  await clock.advance(60_000);
+  expect(failures()).toBe(1);
+  appendOwed = undefined;
+  await clock.advance(2_000);
+  expect(await told()).toEqual(["ann:true"]);
+  appendOwed = () => Promise.reject(new Error("the disk is full"));
+  await identify("bob", "pro");
+  await clock.advance(60_000);
+  expect(failures()).toBe(2);
+});
 
 /** What the log has of audiences, oldest first. */
 async function told(): Promise<string[]> {

@@ -10,12 +10,7 @@ const PAUSE_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 
 /** The active states, in which a task runs. */
-const TASK_STATES = ["taking_up_definitions", "recovering", "reading", "compacting"] as const;
-type TaskState = (typeof TASK_STATES)[number];
-
-function isTask(state: LoopState["kind"]): state is TaskState {
-  return (TASK_STATES as readonly string[]).includes(state);
-}
+type TaskState = "taking_up_definitions" | "recovering" | "reading" | "compacting";
 
 export interface LoopParts {
   readonly tasks: Tasks;
@@ -34,8 +29,8 @@ export class AudienceLoop {
   /** Resolved by a wake-up; renewed when the wait has ended. So a wake-up during a task is not lost. */
   #wakeUp = Promise.withResolvers<void>();
   #running: Promise<void> = Promise.resolve();
-  /** Why the last task failed, until one succeeds. An outage is logged once, not each second. */
-  #failure: string | undefined;
+  /** Why a task failed, until the same one succeeds: others may go on meanwhile. An outage is logged once, not each second. */
+  #failure: { readonly during: LoopState["kind"]; readonly text: string } | undefined;
   /** How long the last round took. */
   #workedMs = 0;
 
@@ -79,21 +74,21 @@ export class AudienceLoop {
       }
       try {
         outcome = await this.#pass(next);
-        if (isTask(next)) this.#failure = undefined;
+        if (next === this.#failure?.during) this.#failure = undefined;
       } catch (error) {
         if (this.closing.aborted) continue;
-        this.#failed(error);
+        this.#failed(next, error);
         outcome = "failed";
       }
     }
   }
 
-  #failed(error: unknown): void {
+  #failed(during: LoopState["kind"], error: unknown): void {
     this.#parts.tasks.failed();
     const failure = error instanceof Error ? error.message : String(error);
-    if (failure !== this.#failure)
+    if (failure !== this.#failure?.text)
       this.#parts.logger.error("audiences failed and will retry", { error, againInMs: PAUSE_MS });
-    this.#failure = failure;
+    this.#failure = { during, text: failure };
   }
 
   #situation(): Situation {
