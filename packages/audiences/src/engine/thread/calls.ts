@@ -27,6 +27,21 @@ export const ANSWERED_IN_JSON: ReadonlySet<string> = new Set<MethodName<Audience
   "previewScan",
 ]);
 
+/** Methods with a list of batches, and which of their arguments it is. */
+export const BATCHES_AT: ReadonlyMap<string, number> = new Map<MethodName<AudienceEngine>, number>([
+  ["consume", 0],
+  ["readHistory", 0],
+  ["previewHistory", 1],
+]);
+
+/** Methods whose result nobody waits for. */
+export const UNANSWERED: ReadonlySet<string> = new Set<MethodName<AudienceEngine>>([
+  "suppress",
+  "allowJoins",
+  "markPublished",
+  "previewEnd",
+]);
+
 /** `code`: the error's code if the engine or its store reported one; then the message is its detail. */
 export type Failure =
   | { readonly code?: never; readonly message: string }

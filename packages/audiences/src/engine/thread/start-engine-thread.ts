@@ -1,10 +1,16 @@
 import type { Worker } from "node:worker_threads";
 import { parseJson, type SuppressedId } from "@sluice/event-log";
 import { type MethodName, startThread, type ThreadRoom } from "@sluice/resilience/node";
-import type { AudienceEngine } from "../engine.js";
+import { AudienceEngine } from "../engine.js";
 import type { Engine } from "../runner/audiences.js";
 import type { Logger, Metrics } from "../runner/telemetry.js";
-import type { EngineThreadData, EngineThreadOptions } from "./calls.js";
+import {
+  ANSWERED_IN_JSON,
+  BATCHES_AT,
+  type EngineThreadData,
+  type EngineThreadOptions,
+  UNANSWERED,
+} from "./calls.js";
 import { EngineThread } from "./engine-thread.js";
 
 /** Little of a unit of work stays in memory; the cache of profiles is bounded. */
@@ -41,75 +47,39 @@ export function startEngineThread(options: EngineThreadOptions, parts: EngineThr
     () => onEmptied(),
     parts,
   );
-  const { call, send, callInJson, callWithBatches } = callsTo(thread);
+  const methods = Object.getOwnPropertyNames(AudienceEngine.prototype)
+    .filter((name) => name !== "constructor")
+    .map((name) => [name, callTo(thread, name as MethodName<AudienceEngine>)] as const);
+  const calls = Object.fromEntries(methods) as unknown as Engine;
   return {
+    ...calls,
     onEmptied(listener) {
       onEmptied = listener;
     },
     suppress(ids) {
       settings.suppress(ids);
-      send("suppress")(ids);
+      calls.suppress(ids);
     },
     allowJoins(policies) {
       settings.allowJoins(policies);
-      send("allowJoins")(policies);
+      calls.allowJoins(policies);
     },
-    define: call("define"),
-    consume: callWithBatches("consume", 0),
-    tick: call("tick"),
-    readHistory: callWithBatches("readHistory", 0),
-    work: call("work"),
-    pendingMessages: call("pendingMessages"),
-    markPublished: send("markPublished"),
-    savePublished: call("savePublished"),
-    stats: call("stats"),
-    members: call("members"),
-    values: callInJson("values"),
-    why: callInJson("why"),
-    whyValue: callInJson("whyValue"),
-    profile: callInJson("profile"),
-    search: callInJson("search"),
-    refusedJoins: call("refusedJoins"),
-    setAside: call("setAside"),
-    previewBegin: call("previewBegin"),
-    previewHistory: callWithBatches("previewHistory", 1),
-    previewScan: callInJson("previewScan"),
-    previewEnd: send("previewEnd"),
-    identitiesOf: call("identitiesOf"),
-    forget: call("forget"),
-    forgetSome: call("forgetSome"),
-    sync: call("sync"),
-    compact: call("compact"),
-    beginSnapshot: call("beginSnapshot"),
-    readSnapshot: call("readSnapshot"),
-    endSnapshot: call("endSnapshot"),
     close: () => thread.close(),
   };
 }
 
-/** The ways to call a method of the engine. */
-function callsTo(thread: EngineThread) {
-  const call =
-    <Name extends MethodName<AudienceEngine>>(name: Name) =>
-    (...args: Parameters<Engine[Name]>) =>
-      thread.call(name, args) as ReturnType<Engine[Name]>;
-  /** A method whose result nobody waits for. */
-  const send =
-    <Name extends MethodName<AudienceEngine>>(name: Name) =>
-    (...args: Parameters<Engine[Name]>): void =>
-      void thread.call(name, args).catch(() => {});
-  const callInJson =
-    <Name extends MethodName<AudienceEngine>>(name: Name) =>
-    async (...args: Parameters<Engine[Name]>): Promise<Awaited<ReturnType<Engine[Name]>>> => {
-      const json = (await thread.call(name, args)) as string | undefined;
-      return (json === undefined ? undefined : parseJson(json)) as Awaited<ReturnType<Engine[Name]>>;
-    };
-  /** `place`: which argument is a list of batches. */
-  const callWithBatches =
-    <Name extends MethodName<AudienceEngine>>(name: Name, place: number) =>
-    (...args: Parameters<Engine[Name]>) =>
-      thread.callWithBatches(name, args, place) as ReturnType<Engine[Name]>;
-  return { call, send, callInJson, callWithBatches };
+type Called = (...args: readonly unknown[]) => unknown;
+
+/** Calls a method of the engine in its thread. */
+function callTo(thread: EngineThread, method: MethodName<AudienceEngine>): Called {
+  const place = BATCHES_AT.get(method);
+  if (place !== undefined) return (...args) => thread.callWithBatches(method, args, place);
+  if (UNANSWERED.has(method)) return (...args) => void thread.call(method, args).catch(() => {});
+  if (!ANSWERED_IN_JSON.has(method)) return (...args) => thread.call(method, args);
+  return async (...args) => {
+    const json = (await thread.call(method, args)) as string | undefined;
+    return json === undefined ? undefined : parseJson(json);
+  };
 }
 
 /** The settings that the engine does not store: the next thread is started with them. */
