@@ -67,7 +67,7 @@ export interface CollectorOptions {
   readonly destinations?: readonly (string | DefinedDestination)[];
   /**
    * How many threads work, this one included. With two or more, the others take requests and deliver, unless `clock`, `resolve`,
-   * `openEndpoint` or `openSandboxes` is given, or traces begin at the collector. Default: 1.
+   * `openEndpoint` or `openSandboxes` is given. Default: 1.
    */
   readonly workers?: number;
   readonly dedupeWindowMs?: number;

@@ -18,7 +18,7 @@ import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { startDelivery } from "./delivery/start-delivery.js";
-import { deliveryThreads, furtherThreads } from "./delivery/workers/threads.js";
+import { deliveryThreads, furtherThreads, tracesShareOf } from "./delivery/workers/threads.js";
 import { BUILT_IN_TYPES, type Catalog, type CatalogDeps, createCatalog } from "./destinations/catalog.js";
 import { loadPackages } from "./destinations/defined/load-packages.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
@@ -147,7 +147,7 @@ function openIngestThreads(
     trustedProxies: { count: trustedProxies, headers: proxyHeaders },
     options: {
       ...{ httpLimits, regionUrls, messagesPerSecond, region: parts.region, publicUrl: parts.publicUrl },
-      recordsSpans: parts.tracing !== undefined,
+      tracesShare: tracesShareOf(parts.tracing),
     },
   });
 }

@@ -11,20 +11,20 @@ import { TelemetryConfigError, type TelemetrySettings } from "./settings.js";
  * Messages that carry a trace context follow its sampled flag. For the others, `OTEL_TRACES_SAMPLER` decides; if it is not set, they
  * are not traced, because a collector may take thousands of messages a second.
  */
-export function rootSampler({
+export function rootShare({
   sampler,
   samplerArg,
-}: Pick<TelemetrySettings, "sampler" | "samplerArg">): Sampler {
+}: Pick<TelemetrySettings, "sampler" | "samplerArg">): number {
   const root = sampler?.replace(/^parentbased_/, "");
   switch (root) {
     case undefined:
     case "":
     case "always_off":
-      return new AlwaysOffSampler();
+      return 0;
     case "always_on":
-      return new AlwaysOnSampler();
+      return 1;
     case "traceidratio":
-      return ofRatio(ratio(samplerArg));
+      return ratio(samplerArg);
     default:
       throw new TelemetryConfigError(
         `OTEL_TRACES_SAMPLER must be always_on, always_off, traceidratio or one of them with parentbased_ in front, got ${JSON.stringify(sampler)}`,
@@ -36,13 +36,10 @@ export function parentBased(root: Sampler): Sampler {
   return new ParentBasedSampler({ root });
 }
 
-function ofRatio(share: number): Sampler {
-  return share === 0 ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(share);
-}
-
-/** Whether a trace may begin at a collector: its messages then get the ids of one. */
-export function startsTraces(root: Sampler): boolean {
-  return !(root instanceof AlwaysOffSampler);
+/** Samples a share of the traces, from 0 to 1. */
+export function rootSampler(share: number): Sampler {
+  if (share === 0) return new AlwaysOffSampler();
+  return share === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(share);
 }
 
 function ratio(text: string | undefined): number {

@@ -12,7 +12,7 @@ import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs
 import type { LogRecord, Tracing } from "@sluice/collector";
 import { systemClock } from "@sluice/resilience";
 import { boundedQueue } from "./bounded-queue.js";
-import { rootSampler, startsTraces } from "./sampler.js";
+import { rootSampler, rootShare } from "./sampler.js";
 import { type Env, readTelemetrySettings, type Signal, type SignalSettings } from "./settings.js";
 import { spanRecorder } from "./span-recorder.js";
 
@@ -80,7 +80,8 @@ export interface Telemetry {
 /** Starts the export of traces and logs. Throws a `TelemetryConfigError`. */
 export function startTelemetry({ endpoint, version, env = process.env }: TelemetryOptions): Telemetry {
   const settings = readTelemetrySettings(endpoint, env);
-  const root = rootSampler(settings);
+  const share = rootShare(settings);
+  const root = rootSampler(share);
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "sluice", "service.version": version }))
     .merge(detectResources({ detectors: [envDetector] }));
@@ -95,7 +96,9 @@ export function startTelemetry({ endpoint, version, env = process.env }: Telemet
     tracing: {
       exportsSpans: spans !== undefined,
       samples: (traceId) => spans?.samples(traceId) ?? false,
-      startsTraces: spans !== undefined && startsTraces(root),
+      // A trace may begin at the collector: its messages then get the ids of one.
+      startsTraces: spans !== undefined && share > 0,
+      share,
       record: (span) => spans?.record(span),
       onDropped: (listener) => void listeners.push(listener),
     },

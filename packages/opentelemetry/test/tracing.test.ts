@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,6 +8,8 @@ import * as api from "@opentelemetry/api";
 import { createLogger, startCollector } from "@sluice/collector";
 import { Analytics } from "@sluice/node";
 import { afterEach, expect, test, vi } from "vitest";
+// @boundaries-ignore what threads decide by themselves is not part of the collector's interface
+import { isInShare } from "../../../apps/collector/src/process/telemetry/tracing.js";
 import { startTelemetry, type Telemetry } from "../src/index.js";
 import { startReceiver } from "./receiver.js";
 
@@ -208,6 +211,14 @@ test.each<[env: Record<string, string>, starts: boolean]>([
   const telemetry = startTelemetry({ endpoint: "http://127.0.0.1:9", version: "1", env });
   expect(telemetry.tracing.startsTraces).toBe(starts);
   await telemetry.close(0);
+});
+
+test("samples as the collector's threads do by themselves", async () => {
+  const env = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.3" };
+  const { tracing, close } = startTelemetry({ endpoint: "http://127.0.0.1:9", version: "1", env });
+  const ids = Array.from({ length: 2_000 }, () => randomBytes(16).toString("hex"));
+  expect(ids.map((id) => isInShare(id, tracing.share ?? 0))).toEqual(ids.map((id) => tracing.samples(id)));
+  await close(0);
 });
 
 test("exports logs, with secrets hidden, and protobuf by default", async () => {

@@ -29,8 +29,8 @@ export interface IngestThreadOptions {
   readonly regionUrls: Readonly<Partial<Record<Region, string>>>;
   readonly publicUrl: string | undefined;
   readonly messagesPerSecond: number | "auto" | undefined;
-  /** Whether spans of traced messages are recorded. */
-  readonly recordsSpans: boolean;
+  /** The share of messages without a trace that get one; see `Tracing.share`. Undefined: no spans are recorded. */
+  readonly tracesShare: number | undefined;
 }
 
 /** What holds for the process: all threads count in it. */

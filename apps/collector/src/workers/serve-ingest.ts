@@ -13,7 +13,7 @@ import { ingestRoutes } from "../ingest/routes.js";
 import { bucketsOfProcess } from "../ingest/sources/rate-limit.js";
 import { openSourceDirectory } from "../ingest/sources/source-directory.js";
 import type { WrongKeys } from "../ingest/wrong-keys.js";
-import type { Tracing } from "../process/telemetry/tracing.js";
+import { tracingOfThread } from "../process/telemetry/tracing.js";
 import type { IngestNotice, IngestThreadApi, IngestThreadData, ThreadCounts } from "./ingest-thread.js";
 import { type RouteHead, remoteRoutes } from "./remote-routes.js";
 
@@ -45,7 +45,7 @@ export async function serveIngest(data: IngestThreadData, parts: CompanionParts)
     buckets: bucketsOfProcess(shared.buckets),
     wrongKeys: tally.wrongKeys,
     onPlanRefusal: tally.onPlanRefusal,
-    tracing: options.recordsSpans ? tracingTo((span) => server.notify({ kind: "span", span })) : undefined,
+    tracing: tracingOfThread(options.tracesShare, (span) => server.notify({ kind: "span", span })),
     region: options.region,
     regionUrls: options.regionUrls,
     publicUrl: options.publicUrl,
@@ -132,9 +132,4 @@ function threadTally(tell: () => void) {
       return counts;
     },
   };
-}
-
-/** Only traces that messages carry are recorded in several threads. */
-function tracingTo(record: Tracing["record"]): Tracing {
-  return { samples: () => false, startsTraces: false, record, onDropped() {} };
 }

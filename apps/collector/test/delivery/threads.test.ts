@@ -128,7 +128,7 @@ async function openThreads() {
   const workerData: DeliveryThreadData = {
     ...{ exportsFolder: folder, key, allowTargets: ["127.0.0.0/8"], packages: [], folder },
     policy: DELIVERY_DEFAULTS,
-    recordsSpans: false,
+    tracesShare: undefined,
   };
   const suppressions = await openSuppressions({
     ...{ store, clock: systemClock },

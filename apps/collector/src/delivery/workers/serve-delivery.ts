@@ -6,7 +6,7 @@ import { loadPackages } from "../../destinations/defined/load-packages.js";
 import { secretBox } from "../../destinations/secret-box.js";
 import { FollowedSuppressions, type Purge } from "../../documents/followed-suppressions.js";
 import type { LogFields, Logger, LogLevel } from "../../process/telemetry/logger.js";
-import type { Tracing } from "../../process/telemetry/tracing.js";
+import { tracingOfThread } from "../../process/telemetry/tracing.js";
 import { egressPolicy } from "../../sender/egress-policy.js";
 import { openTransformations, type Transformations } from "../../transformations/transformations.js";
 import { type RunningDelivery, runDelivery } from "../run-delivery.js";
@@ -66,7 +66,7 @@ export function serveDelivery(
         policy: data.policy,
         logger: logger.with({ component: "delivery" }),
         events: eventsTo(notify, logger, live),
-        tracing: data.recordsSpans ? tracingTo(notify) : undefined,
+        tracing: tracingOfThread(data.tracesShare, (span) => notify({ kind: "span", span })),
         mayBegin: begun.promise,
         async disableTarget(destinationId, url) {
           notify({ kind: "gone", destinationId, url });
@@ -152,15 +152,5 @@ function loggerTo(notify: Notify, bound: LogFields = {}): Logger {
     warn: at("warn"),
     error: at("error"),
     with: (fields) => loggerTo(notify, { ...bound, ...fields }),
-  };
-}
-
-/** Traces begin where messages are taken in: here only those go on that messages carry. */
-function tracingTo(notify: Notify): Tracing {
-  return {
-    samples: () => false,
-    startsTraces: false,
-    record: (span) => notify({ kind: "span", span }),
-    onDropped() {},
   };
 }

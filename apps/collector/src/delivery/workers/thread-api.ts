@@ -18,8 +18,8 @@ export interface DeliveryThreadData {
   readonly packages: readonly string[];
   readonly folder: string;
   readonly policy: DeliveryPolicy;
-  /** Whether attempts at traced messages are recorded. */
-  readonly recordsSpans: boolean;
+  /** The share of messages without a trace that get one; see `Tracing.share`. Undefined: no spans are recorded. */
+  readonly tracesShare: number | undefined;
 }
 
 /** What a thread begins with. */

@@ -14,10 +14,18 @@ export function furtherThreads(options: CollectorOptions): number {
   const { workers = 1, tracing } = options;
   const { clock, resolve, openEndpoint, openSandboxes } = options;
   const isOnlyHere = [clock, resolve, openEndpoint, openSandboxes].some((one) => one !== undefined);
-  // Whether a trace begins at the collector is for the exporter to say.
-  const beginsTraces =
-    tracing !== undefined && tracing.exportsSpans !== false && tracing.startsTraces !== false;
-  return isOnlyHere || beginsTraces ? 0 : workers - 1;
+  // Whether a trace begins at the collector may be for the exporter to say.
+  const asksExporter =
+    tracing !== undefined &&
+    tracing.exportsSpans !== false &&
+    tracing.startsTraces !== false &&
+    tracing.share === undefined;
+  return isOnlyHere || asksExporter ? 0 : workers - 1;
+}
+
+/** The share of messages without a trace that get one. Undefined: no spans are recorded. */
+export function tracesShareOf(tracing: CollectorOptions["tracing"]): number | undefined {
+  return tracing === undefined || tracing.exportsSpans === false ? undefined : (tracing.share ?? 0);
 }
 
 /** The threads that deliver besides the main one. Undefined if there are none. */
@@ -36,7 +44,7 @@ export function deliveryThreads(
     packages: destinations.filter((one) => typeof one === "string"),
     folder: process.cwd(),
     policy: { ...DELIVERY_DEFAULTS, ...options.deliveryPolicy },
-    recordsSpans: tracing !== undefined && tracing.exportsSpans !== false,
+    tracesShare: tracesShareOf(tracing),
   };
   const isSource = import.meta.url.endsWith(".ts");
   const entry = new URL(isSource ? "../../workers/worker.ts" : "./worker.js", import.meta.url);

@@ -9,6 +9,11 @@ export interface Tracing {
   samples(traceId: string): boolean;
   /** Whether `samples` may say yes. If false, no id is derived for messages without a trace. Default: true. */
   readonly startsTraces?: boolean;
+  /**
+   * The share of messages without a trace for which `samples` says yes, if it decides as OpenTelemetry's `TraceIdRatioBased` does. Threads
+   * decide for themselves then. Default: only the main thread can ask, and does all the work.
+   */
+  readonly share?: number;
   record(span: FinishedSpan): void;
   /** Tells the listener how many spans and log lines could not be exported. */
   onDropped(listener: (signal: "traces" | "logs", count: number) => void): void;
@@ -58,6 +63,24 @@ export function messageTrace(
     ...(given === undefined ? {} : { parentSpanId: given.spanId }),
     ...(given?.tracestate === undefined ? {} : { tracestate: given.tracestate }),
   };
+}
+
+/** The tracing of a thread whose spans are exported by another one. `share`: undefined if no spans are recorded. */
+export function tracingOfThread(share: number | undefined, record: Tracing["record"]): Tracing | undefined {
+  if (share === undefined) return undefined;
+  return {
+    samples: (traceId) => isInShare(traceId, share),
+    startsTraces: share > 0,
+    record,
+    onDropped() {},
+  };
+}
+
+/** Whether a trace belongs to the share of traces that are sampled, as OpenTelemetry's `TraceIdRatioBased` decides. */
+export function isInShare(traceId: string, share: number): boolean {
+  let folded = 0;
+  for (let at = 0; at < 32; at += 8) folded ^= Number.parseInt(traceId.slice(at, at + 8), 16);
+  return folded >>> 0 < (share === 1 ? 2 ** 32 : Math.floor(share * 0xffffffff));
 }
 
 export function newSpanId(): string {
