@@ -233,6 +233,14 @@ describe("packages", () => {
     ]);
   });
 
+  it("that never finish loading hold up neither the start nor the others", async () => {
+    const folder = await folderWith("await new Promise(() => {});");
+    await writeFile(join(folder, "own.mjs"), `export default ${GOOD};`);
+    const { loaded, unusable } = await loadPackages(["one", "./own.mjs"], folder, [], 3_000);
+    expect(loaded.map(({ definition }) => definition.type)).toEqual(["t"]);
+    expect(unusable).toEqual([{ package: "one", message: expect.stringContaining("not loaded within 3 s") }]);
+  });
+
   it("leave their destinations' messages waiting, with the reason", async () => {
     const first = await collectorWith(() => ({ deliver: async () => DELIVERED }));
     const { store, clock } = first.collector;

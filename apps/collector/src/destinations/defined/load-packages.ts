@@ -17,19 +17,22 @@ export interface LoadedPackages {
 
 /**
  * Loads packages by name, or files by a path that begins with `.` or `/`, as a module in `folder` would. A package has one definition as
- * its default export, or a list of them. Never rejects.
+ * its default export, or a list of them. Never rejects. One that takes longer than `limitMs` cannot be used, and holds up no other.
  */
 export async function loadPackages(
   names: readonly string[],
   folder: string,
   builtIn: readonly string[],
+  limitMs = LIMIT_MS,
 ): Promise<LoadedPackages> {
   const taken = new Map(builtIn.map((type) => [type, "the collector"]));
   const loaded: DefinedDestination[] = [];
   const unusable: UnusablePackage[] = [];
-  for (const name of new Set(names)) {
+  const loading = [...new Set(names)].map((name) => [name, inTime(load(name, folder), limitMs)] as const);
+  await Promise.allSettled(loading.map(([, exported]) => exported));
+  for (const [name, exported] of loading) {
     try {
-      const found = definitionsOf(await load(name, folder));
+      const found = definitionsOf(await exported);
       for (const { definition } of found) {
         const other = taken.get(definition.type);
         if (other !== undefined) throw new Error(`Its type ${definition.type} is one of ${other} already`);
@@ -41,6 +44,16 @@ export async function loadPackages(
     }
   }
   return { loaded, unusable };
+}
+
+const LIMIT_MS = 10_000;
+
+/** A top-level `await` may never end. */
+function inTime<T>(loading: Promise<T>, limitMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const message = `It was not loaded within ${limitMs / 1_000} s: something at the top of its module does not end`;
+  const timer = setTimeout(() => late.reject(new Error(message)), limitMs);
+  return Promise.race([loading, late.promise]).finally(() => clearTimeout(timer));
 }
 
 async function load(name: string, folder: string): Promise<unknown> {
