@@ -8,6 +8,8 @@ import { contractOf } from "@sluice/destination/contract";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 // @boundaries-ignore what the tests of destination packages do alike
 import { attempt, connected, deliver, message, openedFor } from "../../../test/destinations/on-a-server.ts";
+// @boundaries-ignore the built collector is started for tests of several packages
+import { DROPS_ALL, startedCollector } from "../../../test/destinations/started-collector.ts";
 import kafka from "../src/index.js";
 import {
   freePort,
@@ -17,8 +19,6 @@ import {
   PARTITIONS,
   PASSWORD,
 } from "./kafka-server.js";
-
-import { startedCollector } from "./started-collector.js";
 
 if (!IS_INSTALLED && process.env.CI === undefined)
   console.warn("skipped: tests with Kafka need Java and a broker: npm run kafka:install");
@@ -307,7 +307,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
 
   it("takes messages of a started collector under load, and loses nothing while it is killed", async () => {
     const topic = await topicOf();
-    await using collector = await startedCollector();
+    await using collector = await startedCollector("@sluice/destination-kafka");
     const { id, writeKeys } = await collector.api("POST", "/sources", { name: "Shop" });
     const settings = settingsFor(topic, { brokers: server.brokers.sasl, ...SIGN_IN });
     const body = { type: "kafka", name: "Events", sourceIds: [id], settings };
@@ -342,6 +342,28 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
     expect(records).toHaveLength(sent);
     expect(collector.said()).not.toMatch(new RegExp(`Warning|${PASSWORD}`));
   });
+
+  it("gets the same records after broker and collector were killed before the answer, whatever was changed", async () => {
+    const topic = await topicOf();
+    await using collector = await startedCollector("@sluice/destination-kafka");
+    const settings = settingsFor(topic, { brokers: server.brokers.sasl, ...SIGN_IN });
+    const { destinationId, send } = await collector.connect("kafka", settings);
+    await send("m0");
+    await expect.poll(() => idsIn(topic), { timeout: 20_000 }).toEqual(["m0"]);
+    await collector.outcome("m0", "delivered");
+    await server.kill();
+    await send("m1", "m2", "m3");
+    await collector.failing(destinationId);
+    await collector.api("PATCH", `/destinations/${destinationId}`, DROPS_ALL);
+    await send("m4");
+    await collector.kill();
+    await server.start();
+    await collector.start();
+    await collector.outcome("m4", "filtered");
+    await collector.outcome("m3", "delivered");
+    // Each partition has its own order.
+    expect([...new Set(await idsIn(topic))].sort()).toEqual(["m0", "m1", "m2", "m3"]);
+  }, 120_000);
 });
 
 it.each<[object, string]>([

@@ -29,6 +29,9 @@ export interface S3Server {
   removeBucket(bucket: string): Promise<void>;
   /** The objects of a bucket, by their keys. */
   objects(bucket: string): Promise<ReadonlyMap<string, Buffer>>;
+  /** SIGKILL. Its users keep their keys, and its objects are lost. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
   /** It answers nothing until `resume`. */
   pause(): void;
   resume(): void;
@@ -41,18 +44,24 @@ type Keys = S3Server["keys"];
 export async function s3Server(): Promise<S3Server> {
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
-  // Users, their keys and the policy are made without a signature. Afterwards, everything needs one.
+  // The seed, users, their keys and the policy are made without a signature. Afterwards, everything needs one.
   const unsigned = 5;
-  const server: ChildProcess = spawn(CACHED_SERVER, ["-H", "127.0.0.1", "-p", String(port)], {
-    env: { ...process.env, INITIAL_NO_AUTH_ACTION_COUNT: String(unsigned) },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let said = "";
-  for await (const text of server.stderr ?? []) {
-    said += text;
-    if (said.includes("Running on")) break;
-  }
-  server.stderr?.resume();
+  let server: ChildProcess | undefined;
+  const run = async (): Promise<void> => {
+    const child = spawn(CACHED_SERVER, ["-H", "127.0.0.1", "-p", String(port)], {
+      env: { ...process.env, INITIAL_NO_AUTH_ACTION_COUNT: String(unsigned) },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    server = child;
+    let said = "";
+    for await (const text of child.stderr) {
+      said += text;
+      if (said.includes("Running on")) break;
+    }
+    child.stderr.resume();
+    // So the keys are the same after each start.
+    await fetch(`${endpoint}/moto-api/seed?a=42`, { method: "POST" });
+  };
   const iam = async (fields: { readonly [name: string]: string }): Promise<string> => {
     const scope = "Credential=x/20260101/us-east-1/iam/aws4_request, SignedHeaders=host, Signature=0";
     const response = await fetch(endpoint, {
@@ -70,11 +79,23 @@ export async function s3Server(): Promise<S3Server> {
     );
     return { accessKeyId, secretAccessKey };
   };
-  const keys = await newUser("writer");
-  const statement = { Effect: "Allow", Action: "s3:*", Resource: "*" };
-  const PolicyDocument = JSON.stringify({ Version: "2012-10-17", Statement: [statement] });
-  await iam({ Action: "PutUserPolicy", UserName: "writer", PolicyName: "all", PolicyDocument });
-  const powerless = await newUser("powerless");
+  const start = async () => {
+    await run();
+    const writer = await newUser("writer");
+    const statement = { Effect: "Allow", Action: "s3:*", Resource: "*" };
+    const PolicyDocument = JSON.stringify({ Version: "2012-10-17", Statement: [statement] });
+    await iam({ Action: "PutUserPolicy", UserName: "writer", PolicyName: "all", PolicyDocument });
+    return { keys: writer, powerless: await newUser("powerless") };
+  };
+  const kill = async (): Promise<void> => {
+    if (server === undefined) return;
+    server.kill("SIGCONT");
+    const ended = once(server, "exit");
+    server.kill("SIGKILL");
+    await ended;
+    server = undefined;
+  };
+  const { keys, powerless } = await start();
 
   const call = async (method: string, path: string): Promise<Response> => {
     const signer = new AwsV4Signer({
@@ -112,24 +133,25 @@ export async function s3Server(): Promise<S3Server> {
       }
       return found;
     },
-    pause: () => void server.kill("SIGSTOP"),
-    resume: () => void server.kill("SIGCONT"),
-    async [Symbol.asyncDispose]() {
-      server.kill("SIGCONT");
-      const ended = once(server, "exit");
-      server.kill("SIGKILL");
-      await ended;
+    kill,
+    async start() {
+      await start();
     },
+    pause: () => void server?.kill("SIGSTOP"),
+    resume: () => void server?.kill("SIGCONT"),
+    [Symbol.asyncDispose]: kill,
   };
 }
 
-/** What a proxy does with a request: pass it on, lose the answer after it was passed on, or answer itself. */
-export type Fault = "pass" | "lose_answer" | ((response: ServerResponse) => void);
+/** What a proxy does with a request: pass it on, lose the answer after it was passed on or never give it, or answer itself. */
+export type Fault = "pass" | "lose_answer" | "hold_answer" | ((response: ServerResponse) => void);
 
 /** Stands before a server, and disturbs it as a test says. */
 export async function faultyProxy(
   target: string,
   next: () => Fault,
+  /** The server has taken a body. */
+  taken: (body: Buffer) => void = () => {},
 ): Promise<{ readonly endpoint: string; close(): void }> {
   const { hostname, port } = new URL(target);
   const proxy = createServer((incoming, outgoing) => {
@@ -139,7 +161,11 @@ export async function faultyProxy(
       return;
     }
     const { method = "GET", url = "/", headers } = incoming;
+    const body: Buffer[] = [];
+    incoming.on("data", (part: Buffer) => body.push(part));
     const passed = request({ hostname, port, method, path: url, headers }, (response) => {
+      if (response.statusCode === 200) taken(Buffer.concat(body));
+      if (fault === "hold_answer") return void response.resume();
       if (fault === "lose_answer") response.resume().once("end", () => incoming.socket.destroy());
       else response.pipe(outgoing.writeHead(response.statusCode ?? 500, response.headers));
     });

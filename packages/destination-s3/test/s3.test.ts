@@ -7,6 +7,8 @@ import type { DeliversBatches, OutgoingMessage } from "@sluice/destination";
 import { contractOf } from "@sluice/destination/contract";
 import { parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+// @boundaries-ignore the built collector is started for tests of several packages
+import { startedCollector } from "../../../test/destinations/started-collector.ts";
 import s3 from "../src/index.js";
 import { type Fault, faultyProxy, freePort, IS_INSTALLED, type S3Server, s3Server } from "./s3-server.js";
 
@@ -212,14 +214,13 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     return collector;
   }
 
-  it("loses nothing and doubles nothing while the server is killed, answers are lost, refused and late, and the bucket is gone", async () => {
+  it("loses nothing and doubles nothing while connections are cut, answers are lost, refused and late, and the bucket is gone", async () => {
     const slowDown: Fault = (response) =>
       response
         .writeHead(503, { "retry-after": "1" })
         .end("<Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>");
-    // As when the server is killed before it has written anything.
-    const killed: Fault = (response) => response.destroy();
-    const faults: Fault[] = ["pass", "lose_answer", killed, slowDown, "pass", "lose_answer", killed, "pass"];
+    const cut: Fault = (response) => response.destroy();
+    const faults: Fault[] = ["pass", "lose_answer", cut, slowDown, "pass", "lose_answer", cut, "pass"];
     let requests = 0;
     const proxy = await faultyProxy(server.endpoint, () => faults[requests++ % faults.length] ?? "pass");
     onTestFinished(() => proxy.close());
@@ -268,6 +269,92 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
       )
       .toBe(ids.length);
   });
+
+  it("loses nothing while the server is killed again and again", async () => {
+    const taken: string[] = [];
+    const proxy = await faultyProxy(
+      server.endpoint,
+      () => "pass",
+      (body) => taken.push(...(body.length === 0 ? [] : idsIn(gunzipSync(body)))),
+    );
+    onTestFinished(() => proxy.close());
+    const settings = await settingsOf({ endpoint: proxy.endpoint });
+    const collector = await collectorWith(settings);
+    let sent = 0;
+    const burst = async (): Promise<void> => {
+      const track = () => ({ type: "track", event: "Ordered", userId: "u1", messageId: `m${sent++}` });
+      await collector.send(...Array.from({ length: 50 }, track));
+      await collector.advance(1_000);
+    };
+    for (let kills = 0; kills < 3; kills++) {
+      for (let bursts = 0; bursts < 3; bursts++) await burst();
+      const killed = server.kill();
+      await burst();
+      await killed;
+      await burst();
+      await server.start();
+      // Its objects are gone, and so is the bucket.
+      await server.createBucket(settings.bucket);
+    }
+    await expect
+      .poll(
+        async () => {
+          await collector.advance(10_000);
+          return new Set(taken).size;
+        },
+        { timeout: 40_000, interval: 300 },
+      )
+      .toBe(sent);
+  });
+
+  it("writes the same files after the collector was killed before the answer, whatever was changed", async () => {
+    let answers: Fault = "hold_answer";
+    const proxy = await faultyProxy(server.endpoint, () => answers);
+    onTestFinished(() => proxy.close());
+    const settings = await settingsOf({ endpoint: proxy.endpoint });
+    const { bucket } = settings;
+    await using collector = await startedCollector("@sluice/destination-s3");
+    const { destinationId, send } = await collector.connect("s3", settings);
+    const written = async (): Promise<ReadonlyMap<string, Buffer>> => {
+      await expect.poll(() => server.objects(bucket), { timeout: 20_000 }).not.toHaveProperty("size", 0);
+      return server.objects(bucket);
+    };
+    const killAndStart = async (): Promise<void> => {
+      await collector.kill();
+      await server.removeBucket(bucket);
+      await server.createBucket(bucket);
+      answers = "pass";
+      await collector.start();
+    };
+    await send("m0", "m1", "m2");
+    const before = await written();
+    const filters = [{ action: { kind: "remove", paths: ["properties.colour"] } }];
+    const moved = { filters, settings: { ...settings, prefix: "other", compression: "none" } };
+    await collector.api("PATCH", `/destinations/${destinationId}`, moved);
+    await send("m3");
+    await killAndStart();
+    await collector.outcome("m3", "delivered");
+    const after = await server.objects(bucket);
+    for (const [key, body] of before) expect(after.get(key)?.equals(body)).toBe(true);
+    const [other = ""] = [...after.keys()].filter((key) => !before.has(key));
+    expect(other).toMatch(/^other\//);
+    expect(after.get(other)?.toString()).not.toContain("colour");
+
+    // A deletion erases messages of a file that is being written: the repetition leaves them out.
+    await server.removeBucket(bucket);
+    await server.createBucket(bucket);
+    answers = "hold_answer";
+    await send("m4", "m5");
+    const [[key] = [""]] = await written();
+    const { id } = await collector.api("POST", "/deletions", { userIds: ["u4"] });
+    const status = () => collector.api("GET", `/deletions/${id}`);
+    await expect.poll(status, { timeout: 20_000 }).toMatchObject({ status: "finished" });
+    await killAndStart();
+    await collector.outcome("m5", "delivered");
+    const left = await server.objects(bucket);
+    expect([...left.keys()]).toEqual([key]);
+    expect(idsIn(left.get(key) ?? Buffer.alloc(0))).toEqual(["m5"]);
+  }, 120_000);
 });
 
 it.each<[object, string]>([
