@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DESTINATION_INTERFACE, type DefinedDestination, defineDestination } from "@sluice/destination";
+import { systemClock } from "@sluice/resilience";
 
 /** A package with destinations that could not be used. Its destinations keep their messages until it can. */
 export interface UnusablePackage {
@@ -52,8 +53,8 @@ const LIMIT_MS = 10_000;
 function inTime<T>(loading: Promise<T>, limitMs: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const message = `It was not loaded within ${limitMs / 1_000} s: something at the top of its module does not end`;
-  const timer = setTimeout(() => late.reject(new Error(message)), limitMs);
-  return Promise.race([loading, late.promise]).finally(() => clearTimeout(timer));
+  const cancel = systemClock.after(limitMs, () => late.reject(new Error(message)));
+  return Promise.race([loading, late.promise]).finally(cancel);
 }
 
 async function load(name: string, folder: string): Promise<unknown> {
