@@ -1,4 +1,4 @@
-import { welcome } from "../../packages/cli/src/commands/run/dev-welcome.ts";
+import { welcome } from "../../packages/cli/src/commands/run/dev.ts";
 import type { Style } from "../../packages/cli/src/terminal/style.ts";
 
 export interface ListedProcess {

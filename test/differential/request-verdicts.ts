@@ -7,7 +7,7 @@ import { namedKeys } from "../../apps/collector/src/ingest/sources/write-key.js"
 import { findWriteKey } from "../../packages/event-log/src/bytes/find-fields.js";
 import type { MessageKey } from "../../packages/event-log/src/message/batch.js";
 import { decodeBatch } from "../../packages/event-log/src/message/decode-batch.js";
-import type { Offset } from "../../packages/event-log/src/message/offset.js";
+import type { Offset } from "../../packages/event-log/src/message/last-message.js";
 import { type ScannedRequest, scanRequest } from "../../packages/event-log/src/message/scan-request.js";
 import type { MessageKind } from "../../packages/protocol/src/messages/message.js";
 

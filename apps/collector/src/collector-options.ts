@@ -6,7 +6,7 @@ import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Sandboxes } from "@sluice/transformations";
 import type { ClusterControl } from "./admin/collector/cluster-control.js";
-import type { DeliveryPolicy } from "./delivery/delivery-policy.js";
+import type { DeliveryPolicy } from "./delivery/delivery-stage.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
 import type { ListenAddress } from "./http/listeners.js";

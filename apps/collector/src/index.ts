@@ -1,7 +1,6 @@
 export { type DamagedStretch, type RepairReport, repairStore } from "@sluice/event-log";
 export type { FirstRun } from "./admin/first-run.js";
-export { type BackupInfo, UnusableBackup } from "./backups/archive-format.js";
-export { type ReadBackup, readArchive } from "./backups/read-archive.js";
+export { type BackupInfo, type ReadBackup, readArchive, UnusableBackup } from "./backups/read-archive.js";
 export { restoreBackup } from "./backups/restore.js";
 export { type MigrateOptions, type MigrationReport, migrate } from "./cluster/migrate.js";
 export { CannotMigrate, type ComparedContent } from "./cluster/migration.js";

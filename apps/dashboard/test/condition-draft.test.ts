@@ -7,6 +7,7 @@ import {
   scalarOf,
 } from "../src/forms/comparison/comparison-draft.js";
 import {
+  conditionInWords,
   conditionOf,
   draftOf,
   newEvent,
@@ -14,7 +15,6 @@ import {
   newTrait,
   withNode,
 } from "../src/pages/audiences/conditions/condition-draft.js";
-import { conditionInWords } from "../src/pages/audiences/conditions/condition-words.js";
 
 const EVENT: Condition = {
   kind: "event",

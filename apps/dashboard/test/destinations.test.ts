@@ -1,6 +1,6 @@
 import type { FilterRuleView } from "@sluice/control-api";
 import { expect, test } from "vitest";
-import { ruleInWords } from "../src/pages/destinations/filters/rule-words.js";
+import { ruleInWords } from "../src/pages/destinations/filters/rule-draft.js";
 import { schemaProperties } from "../src/pages/destinations/settings/schema-fields.js";
 import {
   draftOf,

@@ -1,7 +1,7 @@
 import type { FilterRuleView } from "@sluice/control-api";
 import { expect, test } from "vitest";
 import { durationDraft, durationMs } from "../src/forms/duration.js";
-import { scheduleInWords } from "../src/pages/audiences/sending-draft.js";
+import { scheduleInWords } from "../src/pages/audiences/sending-card.js";
 import { traitDraftOf, traitOf, traitPatchOf } from "../src/pages/computed-traits/trait-draft.js";
 import {
   moved,

@@ -1,7 +1,7 @@
 import type { ComputedTraitView, DestinationView, SourceView } from "@sluice/control-api";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { remoteChange } from "../src/forms/use-draft.js";
+import { remoteChange } from "../src/forms/edit-conflict.js";
 import { withRule } from "../src/pages/destinations/filters/rule-draft.js";
 import { describeInBrowser, openBrowser, openPage, type WatchedPage } from "./browser.js";
 import { type RunningDashboard, runDashboard } from "./running-dashboard.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noValuesInWords } from "../src/pages/computed-traits/trait-words.js";
+import { noValuesInWords } from "../src/pages/computed-traits/trait-draft.js";
 
 test("the text for no values names the property and the window", () => {
   expect(noValuesInWords({})).toBe("No user has this event yet.");

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { messageTitle, messageUser } from "../src/words/messages.js";
-import { escapeHidden, visibleText } from "../src/words/visible-text.js";
+import { escapeHidden, messageTitle, messageUser, visibleText } from "../src/words/messages.js";
 
 test.each([
   ["plain text", "plain text"],

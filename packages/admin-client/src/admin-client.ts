@@ -31,9 +31,8 @@ import type {
 } from "@sluice/control-api";
 import type { Condition } from "@sluice/protocol";
 import { AdminUnreachable } from "./admin-error.js";
-import { caller, type Loose } from "./call.js";
 import { type LiveItem, type LiveOptions, liveStream } from "./live-stream.js";
-import { type AdminClientOptions, send, sendTo } from "./request.js";
+import { type AdminClientOptions, caller, type Loose, send, sendTo } from "./request.js";
 
 export type PageOptions = Loose<QueryOf<"GET /sources">>;
 export type MessageSearch = Loose<QueryOf<"GET /messages">>;

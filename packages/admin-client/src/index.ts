@@ -8,6 +8,6 @@ export {
   type WaitFor,
 } from "./admin-client.js";
 export { AdminError, AdminUnreachable } from "./admin-error.js";
-export { allPages } from "./all-pages.js";
 export type { LiveItem, LiveOptions } from "./live-stream.js";
 export type { AdminClientOptions } from "./request.js";
+export { allPages } from "./request.js";

@@ -12,9 +12,8 @@ import { replayCommand } from "./commands/messages/replay.js";
 import { sendCommand } from "./commands/messages/send.js";
 import { tailCommand } from "./commands/messages/tail.js";
 import { planTypes } from "./commands/plans/plan-types.js";
-import { readPlanFile } from "./commands/plans/read-plan-file.js";
+import { readPlanFile, writeMade } from "./commands/plans/read-plan-file.js";
 import { viewsCommand } from "./commands/plans/views.js";
-import { writeMade } from "./commands/plans/write-made.js";
 import { group, single } from "./commands/resources/groups.js";
 import { backupCommand } from "./commands/run/backup.js";
 import { collectorCommand } from "./commands/run/collector.js";
@@ -27,7 +26,7 @@ import { CommandFailure, EXIT_CODES } from "./failures.js";
 import { asStarted } from "./terminal/invocation.js";
 import type { Io } from "./terminal/io.js";
 import { shellWord } from "./terminal/plural.js";
-import { wrapLines } from "./terminal/wrap-lines.js";
+import { wrapLines } from "./terminal/terminal-text.js";
 
 /** Every command, in the order of `sluice --help`. */
 export const COMMANDS: readonly CommandMaker[] = [

@@ -1,4 +1,74 @@
-import type { TObject, TSchema } from "@sinclair/typebox";
+import {
+  type Static,
+  type TLiteral,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  Type,
+} from "@sinclair/typebox";
+
+/** The type of the values that a schema accepts, read-only at any depth. */
+export type Shape<S extends TSchema> = DeepReadonly<Static<S>>;
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** A string that is one of `words`. */
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+  options: { readonly description?: string } = {},
+) {
+  return Type.Union(
+    words.map((word): TLiteral<Word> => Type.Literal(word)),
+    options,
+  );
+}
+
+/** An object of a request: it may hold no other fields. */
+export function closed<P extends TProperties>(
+  properties: P,
+  options: { readonly description?: string } = {},
+) {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
+
+/** The schema with another description. */
+export function described<S extends TSchema>(schema: S, description: string): S {
+  return { ...schema, description };
+}
+
+/** Items per page when `limit` is absent. */
+export const DEFAULT_LIMIT = 50;
+
+/** The parameters of every list. */
+export const listParameters = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, default: DEFAULT_LIMIT, description: "Items per page" }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 1_000, description: "`nextCursor` of the previous page" })),
+};
+export const ListQuery = closed(listParameters);
+
+/** A span of time as two parameters. */
+export const timeParameters = {
+  from: Type.Optional(Type.String({ description: "Not before this time (ISO 8601)" })),
+  to: Type.Optional(Type.String({ description: "Before this time (ISO 8601)" })),
+};
+
+/** A page of a list. */
+export interface ListAnswer<T> {
+  readonly items: readonly T[];
+  /** Pass it as `cursor` to get the next page. Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+/** The schema of a page of items. */
+export function listOf<T extends TSchema>(items: T) {
+  return Type.Object({ items: Type.Array(items), nextCursor: Type.Optional(Type.String()) });
+}
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
+import type { Shape } from "./endpoint.js";
 import { healthEndpoints } from "./health.js";
 import { audienceEndpoints, profileEndpoints } from "./resources/audiences.js";
 import { clusterEndpoints } from "./resources/cluster.js";
@@ -12,7 +13,6 @@ import { liveEndpoints, messageEndpoints } from "./resources/messages.js";
 import { operationEndpoints } from "./resources/operations.js";
 import { sourceEndpoints } from "./resources/sources.js";
 import { transformationEndpoints } from "./resources/transformations.js";
-import type { Shape } from "./shape.js";
 
 /** Every endpoint of the control API, in the order of its documentation. */
 export const ENDPOINTS = {

@@ -1,8 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import type { EndpointTable } from "./endpoint.js";
-import { ListQuery, listOf } from "./list.js";
+import { described, type EndpointTable, ListQuery, listOf, oneOf, type Shape } from "./endpoint.js";
 import { DiskView, StorageView } from "./resources/collector.js";
-import { described, oneOf, type Shape } from "./shape.js";
 
 export const DestinationHealthView = oneOf(
   [
@@ -191,3 +189,32 @@ export const healthEndpoints = {
     answer: { status: 200, description: "The health", schema: CollectorHealthView },
   },
 } as const satisfies EndpointTable;
+
+/**
+ * How much a health matters.
+ * - `ok`: messages arrive.
+ * - `quiet`: there is nothing to deliver, or you disabled it.
+ * - `warning`: messages arrive, but late, or not all of them, or not everywhere.
+ * - `problem`: messages do not arrive.
+ */
+export type HealthLevel = "ok" | "quiet" | "warning" | "problem";
+
+export interface HealthWords {
+  readonly label: string;
+  readonly level: HealthLevel;
+}
+
+/** The words for a health, wherever it is shown. The worst comes first. */
+export const HEALTH_WORDS: Readonly<Record<CollectorHealthView["health"], HealthWords>> = {
+  storage_unavailable: { label: "Storage unavailable", level: "problem" },
+  url_disabled: { label: "URL disabled", level: "problem" },
+  backing_off: { label: "Down", level: "problem" },
+  failing: { label: "Failing", level: "problem" },
+  partly_failing: { label: "Partly failing", level: "warning" },
+  partly_disabled: { label: "Partly disabled", level: "warning" },
+  retrying: { label: "Retrying", level: "warning" },
+  behind: { label: "Behind", level: "warning" },
+  good: { label: "Delivering", level: "ok" },
+  idle: { label: "Idle", level: "quiet" },
+  disabled: { label: "Disabled", level: "quiet" },
+};

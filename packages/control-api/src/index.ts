@@ -1,4 +1,5 @@
-export type { CommandSpec, EndpointSpec, EndpointTable, Method } from "./endpoint.js";
+export type { CommandSpec, EndpointSpec, EndpointTable, Method, Shape } from "./endpoint.js";
+export { DEFAULT_LIMIT, type ListAnswer } from "./endpoint.js";
 export {
   type AnswerOf,
   type BodyOf,
@@ -18,8 +19,7 @@ export type {
   ProblemsView,
   UrlHealthView,
 } from "./health.js";
-export { HEALTH_WORDS, type HealthLevel, type HealthWords } from "./health-words.js";
-export { DEFAULT_LIMIT, type ListAnswer } from "./list.js";
+export { HEALTH_WORDS, type HealthLevel, type HealthWords } from "./health.js";
 export type {
   AudienceEngineView,
   AudienceInput,
@@ -142,4 +142,3 @@ export type {
   TransformationVersionView,
   TransformationView,
 } from "./resources/transformations.js";
-export type { Shape } from "./shape.js";

@@ -33,14 +33,13 @@ import type {
   Stats,
   WithheldReason,
 } from "./reporting/reports.js";
-import { type DeadlineCode, DeadlineReached } from "./sending/deadline.js";
 import { enrichingSender } from "./sending/enriching-sender.js";
 import { httpSender } from "./sending/http-sender.js";
 import type { FinalOutcome } from "./sending/outcome.js";
-import { Pauses } from "./sending/pauses.js";
+import { type DeadlineCode, DeadlineReached, Pauses } from "./sending/pauses.js";
 import { retryingSender } from "./sending/retrying-sender.js";
-import { splittingSender } from "./sending/splitting-sender.js";
-import type { Kept, Spool } from "./sending/spool.js";
+import type { Kept, Spool } from "./sending/sender.js";
+import { splittingSender } from "./sending/sender.js";
 import { SpoolingSender } from "./sending/spooling-sender.js";
 import type { Transport } from "./transport.js";
 import { closeTransport, stubTransport } from "./transport.js";

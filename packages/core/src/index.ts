@@ -20,8 +20,7 @@ export type {
   View,
 } from "./message/tracking-plan.js";
 export { viewArguments, viewOptions } from "./message/view-arguments.js";
-export { type AnalyticsOptions, DEFAULTS } from "./options/options.js";
-export { goDefaults, rubyDefaults } from "./options/presets.js";
+export { type AnalyticsOptions, DEFAULTS, goDefaults, rubyDefaults } from "./options/options.js";
 export { flag, integer, readOptions } from "./options/read-option.js";
 export { type ResolvedOptions, resolveOptions } from "./options/resolve-options.js";
 export type { Platform } from "./platform.js";
@@ -39,7 +38,7 @@ export type {
 } from "./reporting/reports.js";
 export type { RequestReport } from "./sending/http-sender.js";
 export type { Instrument, InstrumentedEnd, InstrumentedRequest } from "./sending/instrument.js";
-export type { Kept, Spool, SpooledBatch } from "./sending/spool.js";
+export type { Kept, Spool, SpooledBatch } from "./sending/sender.js";
 export {
   ANSWER_BYTES,
   type Fetch,

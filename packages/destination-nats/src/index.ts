@@ -8,9 +8,8 @@ import {
   type OtherResult,
   type OutgoingMessage,
 } from "@sluice/destination";
-import { connected } from "./connection.js";
 import { failureOf, isAboutMessage } from "./failure.js";
-import { publish } from "./publish.js";
+import { connected, publish } from "./publish.js";
 import { checkSettings, type NatsSettings, SETTINGS } from "./settings.js";
 
 /** Messages that wait for the stream at the same time. */

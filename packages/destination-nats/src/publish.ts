@@ -1,6 +1,21 @@
-import { headers, type NatsConnection } from "@nats-io/transport-node";
-import type { OutgoingMessage } from "@sluice/destination";
+import type { Socket } from "node:net";
+import { rootCertificates } from "node:tls";
+import {
+  type Authenticator,
+  type ConnectionOptions,
+  credsAuthenticator,
+  headers,
+  type NatsConnection,
+  NatsConnectionImpl,
+  setTransportFactory,
+  type TlsOptions,
+  tokenAuthenticator,
+  usernamePasswordAuthenticator,
+} from "@nats-io/transport-node";
+import { NodeTransport } from "@nats-io/transport-node/lib/node_transport.js";
+import type { Connect, OutgoingMessage } from "@sluice/destination";
 import { Refused } from "./failure.js";
+import type { NatsSettings } from "./settings.js";
 
 /** Until the stream has confirmed a message. */
 const ACK_TIMEOUT_MS = 15_000;
@@ -26,4 +41,82 @@ export async function publish(
   }>();
   if (error !== undefined) throw new Refused(error.err_code ?? 0, error.description ?? "refused");
   if (typeof stream !== "string") throw new Refused(0, "Something that is no stream has answered");
+}
+
+interface CheckedOptions extends ConnectionOptions {
+  /** Opens the socket of this connection. */
+  readonly openSocket: (host: string, port: number) => Promise<Socket>;
+}
+
+/** The client's transport, over sockets that its options open. */
+class CheckedTransport extends NodeTransport {
+  override async dial({ hostname, port }: { hostname: string; port: number }): Promise<Socket> {
+    const { openSocket, tls } = this.options as CheckedOptions;
+    // For names, the client says itself what the certificate has to be for. Without this, an address would be taken for `localhost`.
+    if (tls) this.options = { ...this.options, tls: { ...tls, host: hostname } as TlsOptions };
+    const socket = await openSocket(hostname, port);
+    socket.setNoDelay(true);
+    return socket;
+  }
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** A server that stopped answering is noticed after two of these. */
+const PING_INTERVAL_MS = 10_000;
+
+/** A connection that is signed in. When it is lost, it ends. */
+export async function connected(
+  settings: NatsSettings,
+  connect: Connect,
+  signal: AbortSignal,
+): Promise<NatsConnection> {
+  const { servers, security, ca } = settings;
+  let socket: Socket | undefined;
+  const abort = (): void => void socket?.destroy(new Error("aborted"));
+  signal.addEventListener("abort", abort, { once: true });
+  const authenticator = authenticatorOf(settings);
+  const options: CheckedOptions = {
+    name: "sluice",
+    servers: servers.split(/, ?/),
+    // Names are resolved by the collector, and servers that others name are not asked for.
+    ignoreClusterUpdates: true,
+    reconnect: false,
+    timeout: CONNECT_TIMEOUT_MS,
+    pingInterval: PING_INTERVAL_MS,
+    tls: security === "none" ? null : ca === undefined ? {} : { ca: [...rootCertificates, ca].join("\n") },
+    ...(authenticator === undefined ? {} : { authenticator }),
+    async openSocket(host, port) {
+      socket = await connect({ host, port, signal });
+      return socket;
+    },
+  };
+  try {
+    // The client has one factory for all connections. This one depends on their options only.
+    setTransportFactory({ factory: () => new CheckedTransport() });
+    const connection = await NatsConnectionImpl.connect(options);
+    if (socket !== undefined) return connection;
+    await connection.close();
+    throw new Error("The client connected by itself");
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+function authenticatorOf({
+  signIn,
+  user = "",
+  password = "",
+  token = "",
+  creds = "",
+}: NatsSettings): Authenticator | undefined {
+  switch (signIn) {
+    case "user":
+      return usernamePasswordAuthenticator(user, password);
+    case "token":
+      return tokenAuthenticator(token);
+    case "creds":
+      return credsAuthenticator(new TextEncoder().encode(creds));
+    default:
+      return undefined;
+  }
 }

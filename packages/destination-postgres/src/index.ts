@@ -9,9 +9,8 @@ import {
 } from "@sluice/destination";
 import type { Client } from "pg";
 import { connected } from "./connection.js";
-import { failureOf, isAboutData } from "./failure.js";
 import { checkSettings, type PostgresSettings, SETTINGS } from "./settings.js";
-import { creation, erasure, insertion, nameOf, rowsOf } from "./table.js";
+import { creation, erasure, failureOf, insertion, isAboutData, nameOf, rowsOf } from "./table.js";
 
 /** Writes each message as a row of a table. */
 const postgres: DefinedDestination = defineDestination<PostgresSettings>({

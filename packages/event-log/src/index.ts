@@ -19,7 +19,7 @@ export {
   scanValue,
   skipWhitespace,
 } from "./bytes/scan-values.js";
-export { syncDirectory } from "./file-log/sync-directory.js";
+export { syncDirectory } from "./file-log/beginning.js";
 export { type MemoryStore, openMemoryStore } from "./memory/open-memory-store.js";
 export { memoryProfileStore } from "./memory/profiles.js";
 // Messages: batches of bytes, their offsets, and the ids in them.
@@ -41,9 +41,8 @@ export {
   isUserIdentity,
   userIdentity,
 } from "./message/identity.js";
-export { lastMessageIndex } from "./message/last-message.js";
+export { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "./message/last-message.js";
 export { namedUsers, usersOf } from "./message/named-users.js";
-export { BEFORE_FIRST, type Offset, offsetAt } from "./message/offset.js";
 export { type ScannedRequest, scanRequest } from "./message/scan-request.js";
 export type {
   Attempt,
@@ -62,8 +61,8 @@ export type {
   Settlement,
   UrlRetry,
 } from "./ports/consumers.js";
-export { DOCUMENT_KINDS } from "./ports/document-kinds.js";
-export type { ConfigStore, DocumentPut, Versioned } from "./ports/documents.js";
+export type { ConfigStore, DocumentPut, Page, PageRequest, Versioned } from "./ports/documents.js";
+export { DOCUMENT_KINDS } from "./ports/documents.js";
 export {
   FOLDER_IN_USE,
   NotInForce,
@@ -74,7 +73,6 @@ export {
   VersionConflict,
 } from "./ports/errors.js";
 export type { EventLog, MessageQuery } from "./ports/event-log.js";
-export type { Page, PageRequest } from "./ports/page.js";
 export {
   type PendingMessage,
   PROFILE_LIMITS,
@@ -139,7 +137,7 @@ export {
   spanIndex,
   suppressedId,
 } from "./rules/purging.js";
-export type { RetentionOptions } from "./sqlite/calls/retention-options.js";
+export type { RetentionOptions } from "./sqlite/calls/tuning.js";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open-sqlite-store.js";
 export { openSqliteProfileStore } from "./sqlite/profiles/profiles.js";
 export type { DamagedStretch } from "./sqlite/repair/log/repair-rows.js";

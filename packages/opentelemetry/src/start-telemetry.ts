@@ -11,10 +11,15 @@ import {
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import type { LogRecord, Tracing } from "@sluice/collector";
 import { systemClock } from "@sluice/resilience";
-import { boundedQueue } from "./bounded-queue.js";
-import { rootSampler, rootShare } from "./sampler.js";
-import { type Env, readTelemetrySettings, type Signal, type SignalSettings } from "./settings.js";
-import { spanRecorder } from "./span-recorder.js";
+import {
+  type Env,
+  readTelemetrySettings,
+  rootSampler,
+  rootShare,
+  type Signal,
+  type SignalSettings,
+} from "./settings.js";
+import { boundedQueue, spanRecorder } from "./span-recorder.js";
 
 const SEVERITIES = {
   debug: SeverityNumber.DEBUG,

@@ -1,15 +1,16 @@
 export { AUDIENCE_SOURCE_ID, INCIDENT_SOURCE_ID, isBuiltInSource } from "./built-in-sources.js";
-export { audienceKey } from "./conditions/audience-key.js";
 export { asNumber, compare, lookUp } from "./conditions/compare.js";
-export { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "./conditions/computed-traits.js";
 export {
   type AllOf,
   type AnyOf,
   type AudienceCondition,
+  audienceKey,
   COMPARISONS,
+  COMPUTED_TRAIT_KINDS,
   CONDITION_LIMITS,
   type Comparison,
   type ComparisonValue,
+  type ComputedTraitKind,
   type Condition,
   type EventCondition,
   type Not,
@@ -88,9 +89,18 @@ export {
   type StepBudget,
 } from "./plans/check-message.js";
 export { typeOf as jsonTypeOf, type Violation } from "./plans/check-value.js";
-export { NAMED_KINDS, PLAN_LIMITS, type Plan, type PlanIssue, UNNAMED_KINDS } from "./plans/plan.js";
+export {
+  BOUNDS,
+  type Definitions,
+  type JsonType,
+  NAMED_KINDS,
+  PLAN_LIMITS,
+  type Plan,
+  type PlanIssue,
+  type Schema,
+  UNNAMED_KINDS,
+} from "./plans/plan.js";
 export { type PlanReading, readPlan } from "./plans/read-plan.js";
-export { BOUNDS, type Definitions, type JsonType, type Schema } from "./plans/schema.js";
 export {
   DEFAULT_REGION,
   isRegion,

@@ -9,12 +9,14 @@ export {
 } from "./circuit-breaker.js";
 export { backgroundClock, type CancelTimer, type Clock, systemClock, wallTimeAt } from "./clock.js";
 export { parseRetryAfter } from "./retry-after.js";
-export { type Release, type Semaphore, semaphore } from "./semaphore.js";
 export {
   coalesced,
   type KeyedSerialQueue,
   keyedSerialQueue,
+  type Release,
+  type Semaphore,
   type SerialQueue,
+  semaphore,
   serialQueue,
 } from "./serial-queue.js";
 export {

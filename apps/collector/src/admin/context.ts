@@ -5,7 +5,7 @@ import type { Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { DeliveryRuntime } from "../delivery/start-delivery.js";
 import type { Catalog } from "../destinations/catalog.js";
-import type { PlanOf } from "../documents/source-plan.js";
+import type { PlanOf } from "../documents/documents.js";
 import type { EventCatalog } from "../events/event-catalog.js";
 import type { DiskSpace } from "../incidents/disk-low.js";
 import type { LiveEvents } from "../process/telemetry/live-events.js";

@@ -3,8 +3,21 @@ import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { CollectorError } from "../errors.js";
 import { pageOfDocuments } from "./paging.js";
 
+/** The object without its undefined fields. */
+export function withoutUndefined<T extends object>(object: T): WithoutUndefined<T> {
+  return Object.fromEntries(
+    Object.entries(object).filter(([, value]) => value !== undefined),
+  ) as WithoutUndefined<T>;
+}
+
+type WithoutUndefined<T> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K];
+} & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
 /** Configuration documents of one kind, as the control API finds, lists and changes them. */
-export interface DocumentResource<Document> {
+interface DocumentResource<Document> {
   /** Throws `not_found` if no document has the id. */
   find(config: ConfigStore, id: string): Promise<Versioned<Document>>;
   /**

@@ -17,8 +17,9 @@ import { definitionEndpoints } from "./definitions/definition-endpoints.js";
 import { deletionEndpoints } from "./deletions/deletion-endpoints.js";
 import { deliveryEndpoints } from "./deliveries/delivery-endpoints.js";
 import { type DeliveryGroup, groupReader, groupView } from "./deliveries/delivery-groups.js";
-import { deliveryView } from "./deliveries/delivery-view.js";
+import { deliveryView } from "./deliveries/list-deliveries.js";
 import { destinationEndpoints } from "./destinations/destination-endpoints.js";
+import { withoutUndefined } from "./document-resource.js";
 import type { Endpoint } from "./endpoint/endpoint.js";
 import { endpoint } from "./endpoint/endpoint.js";
 import { untilRevoked } from "./endpoint/until-revoked.js";
@@ -35,7 +36,6 @@ import { sourceEndpoints } from "./sources/source-endpoints.js";
 import { tokenEndpoints } from "./tokens/token-endpoints.js";
 import { transformationEndpoints } from "./transformations/transformation-endpoints.js";
 import type { TrialEndpointsOptions } from "./transformations/trial-endpoints.js";
-import { withoutUndefined } from "./without-undefined.js";
 
 /** `GET /delivery-groups`. */
 function listGroups({ store, clock }: { readonly store: Store; readonly clock: Clock }): Endpoint {

@@ -2,8 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { syncDirectory } from "@sluice/event-log";
-import { UnusableBackup } from "./archive-format.js";
-import { type ReadBackup, readArchive } from "./read-archive.js";
+import { type ReadBackup, readArchive, UnusableBackup } from "./read-archive.js";
 
 export interface RestoreOptions {
   /** The file of an archive, or its bytes. */

@@ -8,7 +8,7 @@ import type { Clock } from "@sluice/resilience";
 import { createTarPacker } from "modern-tar";
 import { DELETION } from "../deletions/deletion.js";
 import { CollectorError } from "../errors.js";
-import { type BackupInfo, CHECKSUMS_FILE, INFO_FILE, newInfo } from "./archive-format.js";
+import { type BackupInfo, CHECKSUMS_FILE, INFO_FILE, newInfo } from "./read-archive.js";
 
 /** How much is read at once. Other requests to the store wait for it. */
 export const PIECE_BYTES = KB * KB;

@@ -1,16 +1,49 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LeadingStores, Replica, RetentionOptions } from "@sluice/event-log";
+import type { CrashMarkers } from "@sluice/audiences";
+import {
+  type LeadingStores,
+  type Replica,
+  type RetentionOptions,
+  StorageUnavailable,
+} from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import type { ClusterControl } from "../admin/collector/cluster-control.js";
 import type { Collector } from "../collector.js";
 import type { ClusterPart, CollectorOptions } from "../collector-options.js";
 import type { Logger } from "../process/telemetry/logger.js";
-import { CRASH_MARKER, crashMarkerFile } from "./crash-marker-file.js";
 import type { Front } from "./front/front.js";
 import type { Leadership } from "./ownership/ownership.js";
-import type { ClusterCounts } from "./state/cluster-metrics.js";
-import { showClusterMetrics } from "./state/cluster-metrics.js";
+import { type ClusterCounts, showClusterMetrics } from "./state/cluster-metrics.js";
 import type { ClusterState } from "./state/cluster-state.js";
+
+/** In the data folder of a process of a cluster: the messages that it is about to count. */
+export const CRASH_MARKER = "counting.json";
+
+/**
+ * Keeps the marker in a file of this process. It has to survive a crash of the process, but not of the machine, which no message causes:
+ * so it is not synced.
+ */
+export function crashMarkerFile(file: string): CrashMarkers {
+  return {
+    load() {
+      try {
+        return JSON.parse(readFileSync(file, "utf8"));
+      } catch {
+        // There is none, or the process ended while it was written, and not while it counted.
+        return undefined;
+      }
+    },
+    save(marker) {
+      try {
+        if (marker === undefined) rmSync(file, { force: true });
+        else writeFileSync(file, JSON.stringify(marker), { mode: 0o600 });
+      } catch (error) {
+        throw new StorageUnavailable(`${file} cannot be written: ${(error as Error).message}`, error);
+      }
+    },
+  };
+}
 
 export interface LeadParts {
   readonly options: CollectorOptions & {
@@ -26,7 +59,7 @@ export interface LeadParts {
 }
 
 /** One time of leading: its term, and what ends it. */
-export interface Lead {
+interface Lead {
   readonly term: number;
   readonly lost: (reason: string) => void;
   readonly signal: AbortSignal;

@@ -15,6 +15,7 @@ import { buildMetric } from "../process/telemetry/store-metrics.js";
 import { VERSION } from "../process/version.js";
 import type { ClusterEngine, ClusterOptions } from "./cluster-options.js";
 import { markClusterFolder, readClusterFolder } from "./cluster-options.js";
+import { waitForEngine } from "./configured-engine.js";
 import type { Front, openFront } from "./front/front.js";
 import { keyFingerprint, peerToken } from "./front/peer.js";
 import { type LeadParts, leadLog } from "./lead.js";
@@ -24,7 +25,6 @@ import { OWNER_KEY } from "./ownership/lease.js";
 import { Ownership } from "./ownership/ownership.js";
 import { ClusterCounts, showClusterMetrics } from "./state/cluster-metrics.js";
 import { ClusterState } from "./state/cluster-state.js";
-import { waitForEngine } from "./wait-for-engine.js";
 
 export interface ClusterNodeOptions extends CollectorOptions {
   readonly clusterOptions: ClusterOptions;

@@ -16,7 +16,7 @@ import type {
   RoundOutcome,
 } from "../destinations/destination.js";
 import { addedConnections } from "./control/connections.js";
-import { Tried, type TriedFacts } from "./health/tried.js";
+import { Tried, type TriedFacts } from "./health/last-tried.js";
 import { InFlight } from "./in-flight.js";
 import type { LogFeed } from "./log-feed.js";
 import type { PerUserQueue } from "./ordering/per-user-queue.js";
@@ -25,7 +25,7 @@ import { catchUp } from "./reading/catch-up.js";
 import type { CursorTracker } from "./reading/cursor-tracker.js";
 import type { LogWindow } from "./reading/log-window.js";
 import type { Work } from "./reading/work.js";
-import type { RetryFeed } from "./retry-feed.js";
+import type { RetryFeed, StoreRetry } from "./retry-feed.js";
 import { match, type Routing } from "./routing/match.js";
 import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
@@ -39,7 +39,6 @@ import type { RetryQueue } from "./settling/retry-queue.js";
 import { decide, lastCallMs, type RetryPolicy, retryPolicyFor } from "./settling/retry-schedule.js";
 import { type SettleTraces, settleTraces } from "./settling/settle-traces.js";
 import type { Settler } from "./settling/settler.js";
-import type { StoreRetry } from "./store-retry.js";
 import type { WakeTimer } from "./wake-timer.js";
 import { type ConsumerOptions, wireConsumer } from "./wire-consumer.js";
 

@@ -1,16 +1,33 @@
 import type { UrlHealthView } from "@sluice/control-api";
 import type { JoinedStore } from "@sluice/event-log";
-import type { Clock } from "@sluice/resilience";
+import type { CircuitBreakerOptions, Clock } from "@sluice/resilience";
 import type { Catalog } from "../destinations/catalog.js";
 import type { Suppressions } from "../documents/suppressions.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import type { Transformations } from "../transformations/transformations.js";
-import type { DeliveryPolicy } from "./delivery-policy.js";
 import type { Health } from "./health/judge-health.js";
 import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
 import type { Routing } from "./routing/match.js";
 import type { DeliveryEvents } from "./settling/delivery-events.js";
+import { RETRY_DEFAULTS, type RetryPolicy } from "./settling/retry-schedule.js";
+
+export interface DeliveryPolicy {
+  readonly retry: RetryPolicy;
+  /**
+   * When a destination counts as down, and how it is probed. Default: after 10 failed rounds in a row; the first probe after 0.5 to
+   * 1 s, then twice as long each time, at most 2 min.
+   */
+  readonly breaker: CircuitBreakerOptions;
+  /** How long to wait before another try to open a destination that could not be opened, in milliseconds. Default: 30_000. */
+  readonly reopenAfterMs: number;
+}
+
+export const DELIVERY_DEFAULTS: DeliveryPolicy = {
+  retry: RETRY_DEFAULTS,
+  breaker: { failureThreshold: 10, openFor: { initialMs: 1_000, maxMs: 120_000, jitter: "equal" } },
+  reopenAfterMs: 30_000,
+};
 
 /** What delivery needs of the store. It changes no documents. */
 export type DeliveryStore = Pick<JoinedStore, "log" | "consumers" | "config">;

@@ -2,9 +2,9 @@ import type { FinalState, Offset, StoredMessage } from "@sluice/event-log";
 import { identityOf } from "@sluice/event-log";
 import type { PerUserQueue } from "./ordering/per-user-queue.js";
 import type { CursorTracker } from "./reading/cursor-tracker.js";
-import { heldBytes } from "./reading/held-bytes.js";
 import type { LogWindow } from "./reading/log-window.js";
 import type { Deliverable, Work } from "./reading/work.js";
+import { heldBytes } from "./reading/work.js";
 import { match, type Routing } from "./routing/match.js";
 import type { Ledger } from "./settling/ledger.js";
 

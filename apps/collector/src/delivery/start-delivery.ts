@@ -11,9 +11,8 @@ import type { Tracing } from "../process/telemetry/tracing.js";
 import { NO_TRANSFORMATIONS, type Transformations } from "../transformations/transformations.js";
 import { disableTarget } from "./control/disable-target.js";
 import { type TestSend, testSend } from "./control/test-send.js";
-
-import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-policy.js";
 import type { DestinationStatus } from "./delivery-stage.js";
+import { DELIVERY_DEFAULTS, type DeliveryPolicy } from "./delivery-stage.js";
 import type { DestinationReading } from "./readings.js";
 import { type RunParts, runDelivery, type WholeDelivery } from "./run-delivery.js";
 import { deliveryEvents, deliveryTally } from "./settling/delivery-events.js";

@@ -2,15 +2,14 @@ import type { ConsumerState, Offset, Settlement } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import type { Transformations } from "../transformations/transformations.js";
-import type { DeliveryPolicy } from "./delivery-policy.js";
-import type { DeliveryStore } from "./delivery-stage.js";
+import type { DeliveryPolicy, DeliveryStore } from "./delivery-stage.js";
 import { LogFeed } from "./log-feed.js";
 import { PerUserQueue } from "./ordering/per-user-queue.js";
 import { type CursorTracker, cursorTracker } from "./reading/cursor-tracker.js";
 import { LogWindow, type LogWindowOptions } from "./reading/log-window.js";
 import type { MessageLoader } from "./reading/message-loader.js";
 import type { SharedReader } from "./reading/shared-reader.js";
-import { RetryFeed } from "./retry-feed.js";
+import { RetryFeed, StoreRetry } from "./retry-feed.js";
 import type { Routing } from "./routing/match.js";
 import { RangeUnderWay } from "./sending/range-under-way.js";
 import type { DeliveryEvents } from "./settling/delivery-events.js";
@@ -18,7 +17,6 @@ import { Ledger } from "./settling/ledger.js";
 import { RetryQueue } from "./settling/retry-queue.js";
 import type { RetryPolicy } from "./settling/retry-schedule.js";
 import { type Settler, settler } from "./settling/settler.js";
-import { StoreRetry } from "./store-retry.js";
 import { WakeTimer } from "./wake-timer.js";
 
 export interface ConsumerOptions {

@@ -1,7 +1,7 @@
 import type { IdentityPolicy } from "@sluice/audiences";
 import type { FilterRuleView } from "@sluice/control-api";
 import type { Offset } from "@sluice/event-log";
-import type { Region } from "@sluice/protocol";
+import type { Plan, Region } from "@sluice/protocol";
 
 /** Documents that the collector stores in the `ConfigStore`, by kind. A document does not contain its own id. */
 
@@ -109,3 +109,12 @@ export interface CatchUpDocument {
   readonly sourceId: string;
   readonly since: Offset;
 }
+
+/** The tracking plan of a source, ready to check messages against. */
+export interface SourcePlan {
+  readonly mode: SourcePlanDocument["mode"];
+  readonly plan: Plan;
+}
+
+/** The tracking plan of a source; undefined if it has none. */
+export type PlanOf = (sourceId: string) => SourcePlan | undefined;

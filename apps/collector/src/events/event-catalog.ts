@@ -11,7 +11,7 @@ import {
   type StoredBatch,
 } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import type { PlanOf } from "../documents/source-plan.js";
+import type { PlanOf } from "../documents/documents.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import { countViolation, type EventEntry, eventOf } from "./event-entry.js";
 import { HandedOn } from "./handed-on.js";

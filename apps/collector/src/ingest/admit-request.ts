@@ -8,7 +8,7 @@ import { noBatch, type OpenedRequest } from "./messages/open-request.js";
 import type { ReadMessages } from "./messages/read-messages.js";
 import { keysWithoutContents, suppressedItems, withoutContents } from "./messages/suppressed.js";
 import { type Refusal, validateMessages } from "./messages/validate-messages.js";
-import type { RejectionRecorder } from "./record-rejections.js";
+import type { RejectionRecorder } from "./rejections.js";
 import { rejectionsOf } from "./rejections.js";
 import { type Authenticator, type Credentials, keysDisagree } from "./sources/authenticator.js";
 import type { RateLimiter } from "./sources/rate-limit.js";

@@ -12,7 +12,7 @@ import { type AnswerDeadline, answerDeadline } from "./answer-deadline.js";
 import type { IngestMetrics } from "./ingest-metrics.js";
 import { openRequest } from "./messages/open-request.js";
 import { type MessageReader, messageReader, type ReadMessages } from "./messages/read-messages.js";
-import { type RejectionRecorder, rejectionRecorder } from "./record-rejections.js";
+import { type RejectionRecorder, rejectionRecorder } from "./rejections.js";
 import { type Authenticator, type Credentials, createAuthenticator } from "./sources/authenticator.js";
 import { type Buckets, type RateLimiter, rateLimiter } from "./sources/rate-limit.js";
 import type { Source, SourceDirectory } from "./sources/source-directory.js";

@@ -1,10 +1,13 @@
-import type { Identity, Rejection } from "@sluice/event-log";
-import { namedUsers, usersOf } from "@sluice/event-log";
+import { type Identity, namedUsers, type Rejection, type Store, usersOf } from "@sluice/event-log";
 import { isPlainObject, KB, kindOf, LIMITS, type MessageKind } from "@sluice/protocol";
+import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
-import type { CollectorError, ErrorCode } from "../errors.js";
+import { type CollectorError, collectorErrorOf, type ErrorCode } from "../errors.js";
+import type { LiveEvents } from "../process/telemetry/live-events.js";
+import type { IngestMetrics } from "./ingest-metrics.js";
 import type { OpenedRequest } from "./messages/open-request.js";
 import type { Refusal } from "./messages/validate-messages.js";
+import type { Credentials } from "./sources/authenticator.js";
 
 /** How much of a refused message the debugger shows. */
 const EXCERPT_BYTES = 4 * KB;
@@ -23,7 +26,7 @@ const RECORDED: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** Where a refused request came from, and which users must not be recorded. */
-export interface RefusedFrom {
+interface RefusedFrom {
   readonly sourceId: string;
   readonly receivedAtMs: number;
   readonly writeKey: string | undefined;
@@ -34,7 +37,7 @@ export interface RefusedFrom {
  * The record of a request that was refused as a whole; undefined if the source's owner cannot fix the cause. The body is left out if
  * it names another source's key, because it may belong to that source.
  */
-export function wholeRejection(
+function wholeRejection(
   error: CollectorError,
   from: RefusedFrom & { readonly body: Uint8Array | undefined },
 ): Rejection | undefined {
@@ -115,4 +118,40 @@ const KEYS = /("writeKey"\s*:\s*")(?:[^"\\]|\\.)*(\\?$|")/gs;
 function withoutKeys(text: string, writeKey: string | undefined): string {
   const shown = text.replace(KEYS, "$1WRITE_KEY$2");
   return writeKey === undefined ? shown : shown.replaceAll(writeKey, "WRITE_KEY");
+}
+
+interface RejectionRecorderOptions {
+  readonly store: Pick<Store, "rejections">;
+  readonly live: Pick<LiveEvents, "watched" | "publish">;
+  readonly metrics: IngestMetrics;
+  readonly clock: Clock;
+  readonly suppressions?: Pick<Suppressions, "isSuppressed"> | undefined;
+}
+
+/** Records refused messages for the debugger. */
+export interface RejectionRecorder {
+  add(rejections: readonly Rejection[]): void;
+  /** Counts a request that was refused whole, and records it if its header named a valid key. */
+  addRequest(error: unknown, header: Credentials | undefined, body: Uint8Array | undefined): void;
+}
+
+export function rejectionRecorder(options: RejectionRecorderOptions): RejectionRecorder {
+  const { store, live, metrics, clock, suppressions } = options;
+  const add = (rejections: readonly Rejection[]): void => {
+    store.rejections.add(rejections);
+    if (live.watched) for (const rejection of rejections) live.publish({ kind: "rejected", rejection });
+  };
+  return {
+    add,
+    addRequest(error, header, body) {
+      const refusal = collectorErrorOf(error);
+      if (refusal.code === "internal") return;
+      metrics.refused(refusal.code);
+      if (header === undefined) return;
+      const { source, writeKey } = header;
+      const from = { sourceId: source.id, receivedAtMs: clock.now(), writeKey, body, suppressions };
+      const rejection = wholeRejection(refusal, from);
+      if (rejection !== undefined) add([rejection]);
+    },
+  };
 }

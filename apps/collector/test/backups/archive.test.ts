@@ -6,8 +6,13 @@ import { join } from "node:path";
 import { temporaryDirectories } from "@sluice/event-log/testing";
 import { packTar } from "modern-tar";
 import { describe, expect, it } from "vitest";
-import { type BackupInfo, CHECKSUMS_FILE, INFO_FILE, newInfo } from "../../src/backups/archive-format.js";
-import { readArchive } from "../../src/backups/read-archive.js";
+import {
+  type BackupInfo,
+  CHECKSUMS_FILE,
+  INFO_FILE,
+  newInfo,
+  readArchive,
+} from "../../src/backups/read-archive.js";
 import { restoreBackup } from "../../src/backups/restore.js";
 
 const temporaryDirectory = temporaryDirectories();

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CRASH_MARKER, crashMarkerFile } from "../../src/cluster/crash-marker-file.js";
+import { CRASH_MARKER, crashMarkerFile } from "../../src/cluster/lead.js";
 
 const MARKER = { from: 3 as never, to: 5 as never, begun: 1 };
 

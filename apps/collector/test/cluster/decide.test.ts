@@ -2,9 +2,9 @@ import { EngineUnavailable } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it, test } from "vitest";
 import type { ClusterEngine } from "../../src/cluster/cluster-options.js";
+import { waitForEngine } from "../../src/cluster/configured-engine.js";
 import { type Decision, decide, type OwnershipView } from "../../src/cluster/ownership/decide.js";
 import type { Lease, LeaseHolder } from "../../src/cluster/ownership/lease.js";
-import { waitForEngine } from "../../src/cluster/wait-for-engine.js";
 
 const holder = (instance: string): LeaseHolder => ({
   node: `node of ${instance}`,

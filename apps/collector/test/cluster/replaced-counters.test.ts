@@ -15,7 +15,7 @@ import { openMemoryEngines } from "@sluice/event-log/testing";
 import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
 import { systemClock } from "@sluice/resilience";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { crashMarkerFile } from "../../src/cluster/crash-marker-file.js";
+import { crashMarkerFile } from "../../src/cluster/lead.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
 

@@ -16,7 +16,7 @@ import {
   type DestinationChange,
   type NewDestination,
 } from "../../src/delivery/control/connections.js";
-import type { DeliveryPolicy } from "../../src/delivery/delivery-policy.js";
+import type { DeliveryPolicy } from "../../src/delivery/delivery-stage.js";
 import { type DeliveryDeps, type DeliveryRuntime, startDelivery } from "../../src/delivery/start-delivery.js";
 import { type Catalog, createCatalog } from "../../src/destinations/catalog.js";
 import { type SecretBox, secretBox } from "../../src/destinations/secret-box.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-policy.js";
+import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-stage.js";
 import { DestinationGate } from "../../src/delivery/sending/destination-gate.js";
 
 const HOUR = 3_600_000;

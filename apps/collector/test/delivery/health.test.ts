@@ -8,9 +8,8 @@ import {
   judgeHealth,
   judgeUrl,
 } from "../../src/delivery/health/judge-health.js";
-import { lastOf, lastTriedBefore } from "../../src/delivery/health/last-tried.js";
+import { lastOf, lastTriedBefore, Tried } from "../../src/delivery/health/last-tried.js";
 import { summarizeHealth } from "../../src/delivery/health/summarize-health.js";
-import { Tried } from "../../src/delivery/health/tried.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const A = "https://hooks.example/a";

@@ -1,6 +1,6 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
-import { StoreRetry } from "../../src/delivery/store-retry.js";
+import { StoreRetry } from "../../src/delivery/retry-feed.js";
 
 function storeRetry() {
   const clock = manualClock();

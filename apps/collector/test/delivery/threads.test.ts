@@ -8,7 +8,7 @@ import { systemClock } from "@sluice/resilience";
 import { startThread } from "@sluice/resilience/node";
 import { afterEach, expect, it, vi } from "vitest";
 import { createDestination } from "../../src/delivery/control/connections.js";
-import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-policy.js";
+import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-stage.js";
 import { startDelivery } from "../../src/delivery/start-delivery.js";
 import type { DeliveryWorker } from "../../src/delivery/workers/delivery-thread.js";
 import type { DeliveryThreadData } from "../../src/delivery/workers/thread-api.js";

@@ -1,6 +1,6 @@
 import type { Offset } from "@sluice/event-log";
 import { describe, expect, it } from "vitest";
-import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-policy.js";
+import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-stage.js";
 import { InFlight } from "../../src/delivery/in-flight.js";
 import { laneOf } from "../../src/delivery/ordering/lane-of.js";
 import { cursorTracker } from "../../src/delivery/reading/cursor-tracker.js";

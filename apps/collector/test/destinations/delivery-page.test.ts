@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { classifyExchange } from "../../src/destinations/webhooks/classify-exchange.js";
+import { classifyExchange } from "../../src/destinations/webhooks/conclude-round.js";
 import { FAILURE_CODES } from "../../src/sender/describe-failure.js";
 
 const page = readFileSync(new URL("../../../../docs/reference/webhook-delivery.md", import.meta.url), "utf8");

@@ -1,9 +1,36 @@
-import type { CollectorHealthView, RateSpan, SizeSpan } from "@sluice/control-api";
+import type { CollectorHealthView, ListAnswer, RateSpan, SizeSpan } from "@sluice/control-api";
 import { AUDIENCE_SOURCE_ID } from "@sluice/protocol";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useApi } from "./api-context.js";
+import { keepPreviousData, type QueryKey, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { createContext, useContext } from "react";
 import { setCollectorClock } from "./collector-clock.js";
 import type { ControlApi } from "./control-api.js";
+
+export const ApiContext = createContext<ControlApi | undefined>(undefined);
+
+export function useApi(): ControlApi {
+  const api = useContext(ApiContext);
+  if (api === undefined) throw new Error("useApi outside of a signed-in session");
+  return api;
+}
+
+/** A list of the API that is read page by page; `data` has the items of all pages read so far. */
+export function usePagedQuery<T>({
+  read,
+  ...options
+}: {
+  queryKey: QueryKey;
+  read: (cursor: string | undefined) => Promise<ListAnswer<T>>;
+  refetchInterval?: number;
+  placeholderData?: typeof keepPreviousData;
+}) {
+  return useInfiniteQuery({
+    ...options,
+    queryFn: ({ pageParam }) => read(pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page: ListAnswer<T>) => page.nextCursor,
+    select: ({ pages }): readonly T[] => pages.flatMap((page) => page.items),
+  });
+}
 
 /** Queries that several pages use. The first part of a key is the resource, so that changes can invalidate it. */
 

@@ -1,8 +1,7 @@
 import { lazy, type ReactNode, Suspense } from "react";
 import { Link, Redirect, Route, Switch } from "wouter";
 import { useAudienceEngine, useAudiences, useNames } from "../api/queries.js";
-import { addresses } from "../routing/addresses.js";
-import { decodedParams } from "../routing/path-encoding.js";
+import { addresses, decodedParams } from "../routing/addresses.js";
 import { Button, ButtonLink } from "../ui/controls/button.js";
 import { EmptyState, Skeleton } from "../ui/feedback.js";
 import { Icon } from "../ui/icon.js";

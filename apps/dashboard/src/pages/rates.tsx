@@ -1,6 +1,6 @@
 import type { RatePointView, RateSpan } from "@sluice/control-api";
 import { useShownTheme } from "../theme/theme-context.js";
-import { Segments } from "../ui/controls/segments.js";
+import { Segments } from "../ui/controls/button.js";
 import { Chart } from "../ui/data/chart/chart.js";
 import { newestIndex, type Series, valueText } from "../ui/data/chart/series.js";
 import { count, counted, duration, perSecond } from "../words/numbers.js";

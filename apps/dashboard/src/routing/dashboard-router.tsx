@@ -1,8 +1,8 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
 import { type BaseLocationHook, Router } from "wouter";
 import { useBrowserLocation, useSearch } from "wouter/use-browser-location";
+import { escapedPath } from "./addresses.js";
 import { askBeforeLeaving } from "./leave-guard.js";
-import { escapedPath } from "./path-encoding.js";
 
 /** The page must reach its former length within this time. */
 const RESTORED_WITHIN_MS = 3_000;

@@ -1,8 +1,8 @@
 import { AdminError, AdminUnreachable } from "@sluice/admin-client";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
-import { ApiContext } from "../api/api-context.js";
 import { controlApi } from "../api/control-api.js";
+import { ApiContext } from "../api/queries.js";
 import { SignInPage } from "./sign-in-page.js";
 import { forgetToken, keepToken, takeToken } from "./token.js";
 

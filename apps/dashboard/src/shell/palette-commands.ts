@@ -1,6 +1,6 @@
 import { addresses } from "../routing/addresses.js";
 import type { IconName } from "../ui/icon.js";
-import { NAVIGATION_ITEMS } from "./navigation-items.js";
+import { NAVIGATION_ITEMS } from "./navigation.js";
 
 export interface PaletteCommand {
   readonly id: string;

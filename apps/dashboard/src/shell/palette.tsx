@@ -2,15 +2,13 @@ import { Dialog } from "@ariakit/react";
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useId, useState } from "react";
 import { useLocation } from "wouter";
-import { useApi } from "../api/api-context.js";
 import type { ControlApi } from "../api/control-api.js";
-import { useAudiences, useDestinations, useSources, useTransformations } from "../api/queries.js";
-import { useDebounced } from "../forms/use-debounced.js";
+import { useApi, useAudiences, useDestinations, useSources, useTransformations } from "../api/queries.js";
+import { useDebounced } from "../forms/event-suggestions.js";
 import { addresses } from "../routing/addresses.js";
 import { Icon } from "../ui/icon.js";
-import { messageTitle } from "../words/messages.js";
+import { messageTitle, visibleText, visibleValue } from "../words/messages.js";
 import { overallStateOf } from "../words/states.js";
-import { visibleText, visibleValue } from "../words/visible-text.js";
 import { commandsFor, type NamedThing, type PaletteCommand } from "./palette-commands.js";
 
 /** Shorter texts are rarely ids. */

@@ -1,27 +1,25 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
-import { useApi } from "../api/api-context.js";
 import { clockSkewMs } from "../api/collector-clock.js";
-import { useInfo } from "../api/queries.js";
+import { useApi, useInfo } from "../api/queries.js";
 import { CurrentPage } from "../pages/current-page.js";
-import { useCurrentProblems } from "../pages/overview/use-current-problems.js";
+import { useCurrentProblems } from "../pages/overview/problems.js";
 import { addresses } from "../routing/addresses.js";
 import { useSignOut } from "../session/session.js";
 import { ThemeContext } from "../theme/theme-context.js";
 import { useTheme } from "../theme/use-theme.js";
 import { IconButton } from "../ui/controls/button.js";
-import { Time } from "../ui/data/time.js";
+import { Time } from "../ui/data/facts.js";
 import { useNotify } from "../ui/feedback.js";
 import { Icon, Logo } from "../ui/icon.js";
 import { Dialog } from "../ui/layout/dialog.js";
 import { counted } from "../words/numbers.js";
 import { exactTime } from "../words/times.js";
-import { Navigation } from "./navigation.js";
-import { NAVIGATION_ITEMS } from "./navigation-items.js";
+import { NAVIGATION_ITEMS, Navigation } from "./navigation.js";
 import { Palette } from "./palette.js";
 import type { ShortcutAction } from "./shortcuts.js";
-import { useShortcuts } from "./use-shortcuts.js";
+import { useShortcuts } from "./shortcuts.js";
 
 type Overlay = "none" | "palette" | "help" | "menu";
 

@@ -7,7 +7,8 @@ import type {
 import type { Store, Versioned } from "@sluice/event-log";
 import { audienceKey, formatTime } from "@sluice/protocol";
 import { type Clock, keyedSerialQueue } from "@sluice/resilience";
-import { AUDIENCES } from "./audience-kind.js";
+import type { ManagedFields, ManagedKind } from "./audience-kind.js";
+import { AUDIENCES, withoutAbsent } from "./audience-kind.js";
 import { computedIssues, type DefinitionIssue, destinationIssues, nameIssues } from "./definition-issues.js";
 import {
   AUDIENCE,
@@ -15,8 +16,6 @@ import {
   COMPUTED_TRAIT,
   type ComputedTraitDocument,
 } from "./definitions.js";
-import type { ManagedFields, ManagedKind } from "./managed-kind.js";
-import { withoutAbsent } from "./managed-kind.js";
 
 const COMPUTED_TRAITS: ManagedKind<ComputedTraitDocument, ComputedTraitInput, ComputedTraitPatch> = {
   kind: COMPUTED_TRAIT,

@@ -12,10 +12,9 @@ import type {
 import { StorageUnavailable } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../definitions/definitions.js";
-import type { CrashMarkers } from "../profiles/crash-marker.js";
+import type { CrashMarkers, SetAside } from "../profiles/crash-marker.js";
 import type { IdentityPolicy } from "../profiles/identity-policy.js";
 import type { RefusedJoin } from "../profiles/refused-joins.js";
-import type { SetAside } from "../profiles/set-aside.js";
 import { updateDue } from "./evaluation/due-time.js";
 import { work } from "./evaluation/work.js";
 import { MessageCounter, type SuppressedIds } from "./messages/message-counter.js";

@@ -2,7 +2,7 @@ import type { ProfileStore } from "@sluice/event-log";
 import type { BoundedMap } from "./bounded-map.js";
 
 import { decodeProfile, type Profile } from "./profile.js";
-import { SCANNED_BYTES } from "./scanned-bytes.js";
+import { SCANNED_BYTES } from "./profile-bounds.js";
 
 /** The heap bytes of an object or array without its contents, and of one value in it. */
 const CONTAINER_BYTES = 64;

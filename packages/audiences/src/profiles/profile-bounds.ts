@@ -2,6 +2,9 @@ import { PROFILE_LIMITS } from "@sluice/event-log";
 import { isPlainObject } from "@sluice/protocol";
 import type { LeftOutOfProfile, Profile } from "./profile.js";
 
+/** Scans of profiles read parts of about this many bytes. In memory they may take up to 20 times as much. */
+export const SCANNED_BYTES = 2 * 1_024 * 1_024;
+
 /**
  * Applies the traits of an identify message; null removes a trait. Traits for which the profile has no room are left out and counted in
  * `leftOut`. Returns the names of the traits that changed.

@@ -1,9 +1,9 @@
 import type { Offset, PendingMessage, ProfileCommit, ProfileStore, Seen } from "@sluice/event-log";
 import type { AggregateProgress, DefinitionState } from "../definitions/definition-state.js";
+import type { SetAside } from "./crash-marker.js";
 import { FetchedProfiles, type ProfileCache } from "./fetched-profiles.js";
 import type { LeftOutOfProfile } from "./profile.js";
 import { encodeProfile, newProfile, type Profile } from "./profile.js";
-import type { SetAside } from "./set-aside.js";
 
 /** Numbers that are never given twice. Stored as it is: the field names are a format. */
 export interface Numbers {

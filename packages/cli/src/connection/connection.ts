@@ -7,8 +7,7 @@ import { type Command, Option } from "commander";
 import { CommandFailure } from "../failures.js";
 import type { Io } from "../terminal/io.js";
 import { terminalText } from "../terminal/terminal-text.js";
-import { LISTENING_FILE } from "./listening-file.js";
-import { isLoopbackUrl } from "./loopback-url.js";
+import { isLoopbackUrl, LISTENING_FILE } from "./listening-file.js";
 
 const MAX_BYTES = 65_536;
 

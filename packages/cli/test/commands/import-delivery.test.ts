@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Targets } from "../../src/commands/import/choose-delivery.js";
 import { chooseDelivery } from "../../src/commands/import/choose-delivery.js";
-import type { Targets } from "../../src/commands/import/read-targets.js";
 import { countRecords } from "../../src/commands/import/reading/count-records.js";
 import type { FileRecord } from "../../src/commands/import/reading/read-records.js";
 import { cli, collectorForCli, receiver } from "../support/cli.js";

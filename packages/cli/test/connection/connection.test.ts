@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isLoopbackUrl } from "../../src/connection/loopback-url.js";
+import { isLoopbackUrl } from "../../src/connection/listening-file.js";
 import { cli } from "../support/cli.js";
 
 let folder: string;

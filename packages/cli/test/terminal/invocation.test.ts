@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { asStarted, invocationOf } from "../../src/terminal/invocation.js";
-import { wrapLines } from "../../src/terminal/wrap-lines.js";
+import { wrapLines } from "../../src/terminal/terminal-text.js";
 import { cli } from "../support/cli.js";
 
 const links: { readonly [path: string]: string } = {

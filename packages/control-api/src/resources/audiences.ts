@@ -7,8 +7,7 @@ import {
   type Times,
 } from "@sluice/protocol";
 import type { EndpointTable } from "../endpoint.js";
-import { ListQuery, listOf, listParameters } from "../list.js";
-import { closed, described, type Shape } from "../shape.js";
+import { closed, described, ListQuery, listOf, listParameters, type Shape } from "../endpoint.js";
 import {
   DefinitionName,
   DestinationIds,

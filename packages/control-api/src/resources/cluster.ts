@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { oneOf, type Shape } from "../shape.js";
+import { oneOf, type Shape } from "../endpoint.js";
 
 export const ClusterRole = oneOf(["owner", "starting", "ending", "follower"], {
   description:

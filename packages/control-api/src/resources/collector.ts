@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { ListQuery, listOf } from "../list.js";
-import { closed, described, oneOf, type Shape } from "../shape.js";
+import { closed, described, ListQuery, listOf, oneOf, type Shape } from "../endpoint.js";
 import { Region } from "./sources.js";
 
 export const TokenAccess = oneOf(["full", "read", "metrics"], {

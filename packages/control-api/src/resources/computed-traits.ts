@@ -1,8 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { COMPUTED_TRAIT_KINDS } from "@sluice/protocol";
 import type { EndpointTable } from "../endpoint.js";
-import { ListQuery, listOf } from "../list.js";
-import { closed, oneOf, type Shape } from "../shape.js";
+import { closed, ListQuery, listOf, oneOf, type Shape } from "../endpoint.js";
 import { DefinitionName, DestinationIds, ENABLE_SYNC, SyncView, WhyQuery } from "./definitions.js";
 
 const Property = Type.String({

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { closed, oneOf, type Shape } from "../shape.js";
+import { closed, oneOf, type Shape } from "../endpoint.js";
 
 const SPANS = ["5m", "1h", "24h"] as const;
 export const RateSpan = oneOf(SPANS);

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { closed, oneOf, type Shape } from "../shape.js";
+import { closed, oneOf, type Shape } from "../endpoint.js";
 
 /**
  * What audiences and computed traits have in common: each is a definition that the collector evaluates for every user

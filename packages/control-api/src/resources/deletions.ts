@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { ListQuery, listOf } from "../list.js";
-import { closed, oneOf, type Shape } from "../shape.js";
+import { closed, ListQuery, listOf, oneOf, type Shape } from "../endpoint.js";
 
 const Digest = Type.String({
   description:

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { listOf, listParameters, timeParameters } from "../list.js";
-import { closed, described, type Shape } from "../shape.js";
+import { closed, described, listOf, listParameters, type Shape, timeParameters } from "../endpoint.js";
 import { AttemptView, DeliveryStateView, RequestBodyView } from "./messages.js";
 
 const delivery = {

@@ -1,9 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { COMPARISONS, RETRY_WINDOW } from "@sluice/protocol";
 import type { EndpointTable } from "../endpoint.js";
+import { closed, described, ListQuery, listOf, oneOf, type Shape } from "../endpoint.js";
 import { DestinationStatusView } from "../health.js";
-import { ListQuery, listOf } from "../list.js";
-import { closed, described, oneOf, type Shape } from "../shape.js";
 import { AttemptView, DeliveryStateView, RequestBodyView } from "./messages.js";
 import { SourceKindView } from "./sources.js";
 

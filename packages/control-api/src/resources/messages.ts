@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { listOf, listParameters, timeParameters } from "../list.js";
-import { closed, described, oneOf, type Shape } from "../shape.js";
+import { closed, described, listOf, listParameters, oneOf, type Shape, timeParameters } from "../endpoint.js";
 
 const FINAL_STATES = ["delivered", "failed", "filtered", "skipped", "suppressed", "discarded"] as const;
 

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { ListQuery, listOf, timeParameters } from "../list.js";
-import { closed, described, oneOf, type Shape } from "../shape.js";
+import { closed, described, ListQuery, listOf, oneOf, type Shape, timeParameters } from "../endpoint.js";
 import { Cause } from "./deliveries.js";
 import { DeliveryStateView, FinalStateView } from "./messages.js";
 

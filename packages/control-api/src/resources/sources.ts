@@ -1,8 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { REGIONS } from "@sluice/protocol";
 import type { EndpointTable } from "../endpoint.js";
-import { ListQuery, listOf } from "../list.js";
-import { closed, described, oneOf, type Shape } from "../shape.js";
+import { closed, described, ListQuery, listOf, oneOf, type Shape } from "../endpoint.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const BlockedEvents = Type.Array(Type.String({ minLength: 1, maxLength: 1_000 }), {

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointTable } from "../endpoint.js";
-import { ListQuery, listOf } from "../list.js";
-import { closed, described, oneOf, type Shape } from "../shape.js";
+import { closed, described, ListQuery, listOf, oneOf, type Shape } from "../endpoint.js";
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const Code = Type.String({

@@ -1,13 +1,12 @@
 import { reasonOf } from "../errors.js";
 import type { Batch, HeldMessage } from "../message/batch.js";
 import type { FlushResult } from "../reporting/reports.js";
-import { abandonedBy, type DeadlineCode, DeadlineReached } from "../sending/deadline.js";
 import { type FinalOutcome, reportsOf, type SendReport, type Split } from "../sending/outcome.js";
+import { abandonedBy, type DeadlineCode, DeadlineReached } from "../sending/pauses.js";
 import type { Sender } from "../sending/sender.js";
 import { type BatchLimits, cutBatch } from "./cut-batch.js";
 import { FlushWatch } from "./flush-watch.js";
-import { InFlight } from "./in-flight.js";
-import { MessageQueue } from "./message-queue.js";
+import { InFlight, MessageQueue } from "./message-queue.js";
 import { exceededBound, type QueueBound, type QueueLimits, type QueueLoad, roomFor } from "./queue-limits.js";
 import { RequestScheduler } from "./request-scheduler.js";
 import type { Outbox, Scheduler } from "./scheduler.js";

@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { Batch } from "../message/batch.js";
 import type { FlushWatch } from "./flush-watch.js";
-import { STRANDED_AFTER_MS } from "./in-flight.js";
+import { STRANDED_AFTER_MS } from "./message-queue.js";
 import type { Outbox, Scheduler } from "./scheduler.js";
 
 export interface RequestOptions {

@@ -1,6 +1,6 @@
 import type { Batch } from "../message/batch.js";
 import type { FlushWatch } from "./flush-watch.js";
-import type { InFlight } from "./in-flight.js";
+import type { InFlight } from "./message-queue.js";
 
 /** What a scheduler sends from. */
 export interface Outbox {

@@ -1,10 +1,10 @@
 import { contained } from "../errors.js";
 import type { Batch, LostMessage } from "../message/batch.js";
 import type { Platform } from "../platform.js";
-import type { DeadlineCode } from "../sending/deadline.js";
 import type { RequestReport } from "../sending/http-sender.js";
 import type { FinalOutcome, SendReport } from "../sending/outcome.js";
-import type { SpooledBatch } from "../sending/spool.js";
+import type { DeadlineCode } from "../sending/pauses.js";
+import type { SpooledBatch } from "../sending/sender.js";
 import { refusalWarning } from "./operator-lines.js";
 import type { AnalyticsEvents, ErrorDetail, OnError, Refusal, WithheldReason } from "./reports.js";
 import { refusedOf } from "./verdicts.js";

@@ -1,8 +1,8 @@
 import type { Settled } from "../message/accept.js";
 import type { Batch, HeldMessage } from "../message/batch.js";
 import { hooked } from "../message/hooking.js";
-import { abandonedBy } from "./deadline.js";
 import { type FinalOutcome, reportsOf, type SendReport, type Split } from "./outcome.js";
+import { abandonedBy } from "./pauses.js";
 import type { Sender } from "./sender.js";
 
 /** Waits for the `beforeSend` functions of a batch's messages that return promises, and sends what they returned, in order. */

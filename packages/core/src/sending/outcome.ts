@@ -1,7 +1,7 @@
 import type { RejectedMessage } from "@sluice/protocol";
 import type { Settled } from "../message/accept.js";
 import type { Batch } from "../message/batch.js";
-import type { Abandoned } from "./deadline.js";
+import type { Abandoned } from "./pauses.js";
 
 /** The server answered 2xx. `rejected` are the messages of the batch that it refused. */
 interface Delivered {

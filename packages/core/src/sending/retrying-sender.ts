@@ -1,9 +1,9 @@
 import type { Clock } from "@sluice/resilience";
 import type { Batch } from "../message/batch.js";
-import { abandonedBy } from "./deadline.js";
 import { decideRetry, type RetryDecision, type RetryPolicy } from "./decide-retry.js";
 import type { AttemptOutcome, RetriedOutcome } from "./outcome.js";
 import type { Pauses } from "./pauses.js";
+import { abandonedBy } from "./pauses.js";
 import type { Sender } from "./sender.js";
 
 export interface RetryingOptions {

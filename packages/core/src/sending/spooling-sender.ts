@@ -1,9 +1,8 @@
 import { backoffDelayMs, type CancelTimer, type Clock } from "@sluice/resilience";
 import type { Batch } from "../message/batch.js";
-import { abandonedBy, DeadlineReached } from "./deadline.js";
 import { type FinalOutcome, reportsOf, type SendReport, type Split } from "./outcome.js";
-import type { Sender } from "./sender.js";
-import type { Spool, SpooledBatch } from "./spool.js";
+import { abandonedBy, DeadlineReached } from "./pauses.js";
+import type { Sender, Spool, SpooledBatch } from "./sender.js";
 
 export interface SpoolingOptions {
   readonly spool: Spool;

@@ -2,8 +2,8 @@ import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
 import { Batcher, type BatcherOptions } from "../../src/queue/batcher.js";
 import { RoomWaiters } from "../../src/queue/timer-scheduler.js";
-import { abandonedBy } from "../../src/sending/deadline.js";
 import type { SendReport } from "../../src/sending/outcome.js";
+import { abandonedBy } from "../../src/sending/pauses.js";
 
 /** Parts of the batcher with doubles that no engine has: senders that break their contract, and a counted `defer`. */
 function batcherWith(options: Pick<BatcherOptions, "sender"> & Partial<BatcherOptions>): {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { STRANDED_AFTER_MS } from "../../src/queue/in-flight.js";
+import { STRANDED_AFTER_MS } from "../../src/queue/message-queue.js";
 import { ids, testEngine } from "../doubles/test-engine.js";
 
 /** A runtime where timers and requests end with the incoming request that started them. */

@@ -1,8 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { DeadlineReached } from "../../src/sending/deadline.js";
 import type { AttemptOutcome } from "../../src/sending/outcome.js";
-import { Pauses } from "../../src/sending/pauses.js";
+import { DeadlineReached, Pauses } from "../../src/sending/pauses.js";
 import { retryingSender } from "../../src/sending/retrying-sender.js";
 import { batchOf, scriptedSender } from "../doubles/scripted-sender.js";
 

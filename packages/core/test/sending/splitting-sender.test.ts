@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RetriedOutcome } from "../../src/sending/outcome.js";
-import { splittingSender } from "../../src/sending/splitting-sender.js";
+import { splittingSender } from "../../src/sending/sender.js";
 import { batchOf, scriptedSender } from "../doubles/scripted-sender.js";
 
 const DELIVERED = { kind: "delivered", status: 200, rejected: [] } as const;

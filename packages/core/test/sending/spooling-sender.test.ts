@@ -1,7 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
-import { abandonedBy, DeadlineReached } from "../../src/sending/deadline.js";
 import type { FinalOutcome, SendReport, Split } from "../../src/sending/outcome.js";
+import { abandonedBy, DeadlineReached } from "../../src/sending/pauses.js";
 import { SpoolingSender } from "../../src/sending/spooling-sender.js";
 import { memorySpool } from "../doubles/memory-spool.js";
 import { batchOf, scriptedSender } from "../doubles/scripted-sender.js";

@@ -14,10 +14,9 @@ import {
   writevSync,
 } from "node:fs";
 import { join } from "node:path";
-import { BEGIN, saltAtBeginning, writeBeginning } from "./beginning.js";
+import { BEGIN, saltAtBeginning, syncDirectory, writeBeginning } from "./beginning.js";
 import { encodeHeader, type Frame, SALT_BYTES } from "./frame.js";
 import { type DamagedPlace, readFrames } from "./read-frames.js";
-import { syncDirectory } from "./sync-directory.js";
 
 export const LOG_FILE = "entries.log";
 

@@ -12,9 +12,7 @@ import {
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
-import { reasonOf } from "./api-errors.js";
-import { leaveSilentServers } from "./leave-silent-server.js";
-import { EngineRefused, type RefusalCode } from "./refusal.js";
+import { EngineRefused, type RefusalCode, reasonOf } from "./api-errors.js";
 
 /** How a process proves who it is. Contents of files are given as text. */
 export type NatsCredentials =
@@ -205,4 +203,17 @@ function shuffled<T>(all: readonly T[]): T[] {
 /** An address may contain a password. */
 export function withoutSecrets(address: string): string {
   return address.replace(/\/\/[^@/]*@/, "//");
+}
+
+/**
+ * Cuts the connection to a server that answers nothing any more, so that the client goes on to the next one. The client itself first waits
+ * until everything was handed to the kernel, and the buffers of a server that is stopped, or of a machine that is gone, may be full.
+ * Resolves when the connection is closed for good.
+ */
+async function leaveSilentServers(connection: NatsConnection): Promise<void> {
+  if (!(connection instanceof NatsConnectionImpl)) return;
+  for await (const { type } of connection.status()) {
+    if (type === "staleConnection")
+      await connection.protocol.transport.close(new Error("the server does not answer"));
+  }
 }

@@ -3,13 +3,12 @@ import { type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jet
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Clock } from "@sluice/resilience";
 import { EngineUnavailable, type ReplicationEngine } from "../replicated/engine.js";
-import { isElecting } from "./api-errors.js";
+import { EngineRefused, isAway, isElecting } from "./api-errors.js";
 import { type ConnectionTarget, connectToNats, type NatsCredentials, type NatsTls } from "./connection.js";
 import { jetStreamLeases } from "./jetstream-leases.js";
 import { jetStreamLog } from "./jetstream-log.js";
 import { jetStreamSnapshots } from "./jetstream-snapshots.js";
 import { followLink } from "./link.js";
-import { EngineRefused, isAway } from "./refusal.js";
 import { ensureStreams, LEADER_WAIT_MS, refusalOfApi, streamInfo } from "./streams/ensure-streams.js";
 import { type ClusterIdentity, MAX_MESSAGE_BYTES, streamNames } from "./streams/stream-settings.js";
 import {

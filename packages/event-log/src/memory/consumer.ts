@@ -1,9 +1,8 @@
 import type { Clock } from "@sluice/resilience";
-import type { Offset } from "../message/offset.js";
+import type { Offset } from "../message/last-message.js";
 import type { Attempt, Delivery, Lane, Outcome, Retry, SentRange } from "../ports/consumers.js";
-import { carriedOver, type carryOver } from "../rules/carry-over.js";
+import { carriedOver, type carryOver, dueAt, newReplay } from "../rules/carry-over.js";
 import { inWallTime } from "../rules/in-wall-time.js";
-import { dueAt, newReplay } from "../rules/replays.js";
 
 /** One consumer: its cursor, and the outcomes, retries and attempts of messages. */
 export class MemoryConsumer {

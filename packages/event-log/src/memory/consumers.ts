@@ -1,5 +1,5 @@
 import { type Clock, wallTimeAt } from "@sluice/resilience";
-import type { Offset } from "../message/offset.js";
+import type { Offset } from "../message/last-message.js";
 import type {
   Consumers,
   Delivery,
@@ -8,13 +8,13 @@ import type {
   FinalState,
   Settlement,
 } from "../ports/consumers.js";
+import type { Page, PageRequest } from "../ports/documents.js";
 import { StoreError } from "../ports/errors.js";
-import type { Page, PageRequest } from "../ports/page.js";
 import { carryOver } from "../rules/carry-over.js";
 import { readCursor, writeCursor } from "../rules/page-cursor.js";
 import { MemoryConsumer } from "./consumer.js";
 import type { MemoryEventLog } from "./event-log.js";
-import type { MemoryUsageCounters } from "./usage-counters.js";
+import type { MemoryUsageCounters } from "./rejection-log.js";
 
 export interface MemoryConsumersOptions {
   readonly clock: Clock;

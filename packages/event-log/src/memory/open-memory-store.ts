@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { Offset } from "../message/offset.js";
+import type { Offset } from "../message/last-message.js";
 import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../ports/documents.js";
 import { StorageUnavailable, VersionConflict } from "../ports/errors.js";
 import type { Store, StoreHealth } from "../ports/store.js";
@@ -8,8 +8,7 @@ import { writePosition } from "../rules/page-cursor.js";
 import { purgedIdentities, purgedMessages, requestedIdentities } from "../rules/purging.js";
 import { memoryConsumers } from "./consumers.js";
 import { memoryEventLog } from "./event-log.js";
-import { memoryRejectionLog } from "./rejection-log.js";
-import { memoryUsageCounters } from "./usage-counters.js";
+import { memoryRejectionLog, memoryUsageCounters } from "./rejection-log.js";
 
 /** A manual clock lets no time pass during a `turn`, which takes one of the event loop. */
 type StoreClock = Clock & { turn?(): Promise<void> };

@@ -1,5 +1,5 @@
 import type { MessageKind, UncheckedMessage } from "@sluice/protocol";
-import type { Offset } from "./offset.js";
+import type { Offset } from "./last-message.js";
 
 /**
  * One request's messages, in the bytes in which they arrived. The log is the only copy of a message. `decode-batch.ts` parses these

@@ -2,7 +2,7 @@ import { coerce, isPlainObject, type MessageKind, type UncheckedMessage } from "
 import { decodeUtf8, parseJson } from "../bytes/parse-json.js";
 import type { BatchContent, StoredBatch, StoredMessage } from "./batch.js";
 import { fillIp } from "./fill-ip.js";
-import { offsetAt } from "./offset.js";
+import { offsetAt } from "./last-message.js";
 
 /** A request's JSON, split into messages and envelope. */
 export interface DecodedRequest {

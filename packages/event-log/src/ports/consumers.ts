@@ -1,5 +1,5 @@
-import type { Offset } from "../message/offset.js";
-import type { Page, PageRequest } from "./page.js";
+import type { Offset } from "../message/last-message.js";
+import type { Page, PageRequest } from "./documents.js";
 
 /** How a delivery can end. Until then the message is pending at the destination. */
 export type FinalState = "delivered" | "failed" | "filtered" | "skipped" | "suppressed" | "discarded";

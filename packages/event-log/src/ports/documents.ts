@@ -1,3 +1,54 @@
+export interface PageRequest {
+  /** At most this many items. */
+  readonly limit: number;
+  /** The `nextCursor` of the previous page. Absent: the first page. */
+  readonly cursor?: string;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+export interface UsageDay {
+  /** `2026-11-21`, UTC. */
+  readonly day: string;
+  readonly accepted: number;
+  readonly filtered: number;
+  readonly delivered: number;
+}
+
+/** Counts of messages per source and UTC day, updated in the transactions that append and settle. */
+export interface UsageCounters {
+  /** Newest day first, at most 90. Rejects with a `StoreError`: `storage_unavailable` or `data_damaged`. */
+  days(sourceId: string): Promise<readonly UsageDay[]>;
+}
+
+/**
+ * The kinds of documents in the `ConfigStore`, listed in one place so that no two parts use the same kind. The part that writes a
+ * document defines its shape.
+ */
+export const DOCUMENT_KINDS = {
+  source: "source",
+  destination: "destination",
+  token: "token",
+  catchUp: "catch_up",
+  sourcePlan: "source_plan",
+  eventCatalog: "event_catalog",
+  incident: "incident",
+  suppression: "suppression",
+  transformation: "transformation",
+  transformationVersion: "transformation_version",
+} as const;
+
+/** The documents by which messages are admitted. What was admitted by former ones is not stored once a change is answered. */
+export const ADMISSION_KINDS: ReadonlySet<string> = new Set([
+  DOCUMENT_KINDS.source,
+  DOCUMENT_KINDS.sourcePlan,
+  DOCUMENT_KINDS.suppression,
+]);
+
 /** A document and its version, which each change increments. */
 export interface Versioned<T> {
   readonly id: string;

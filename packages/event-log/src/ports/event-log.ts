@@ -1,8 +1,8 @@
 import type { NewBatch, StoredBatch, StoredMessage } from "../message/batch.js";
 import type { Identity } from "../message/identity.js";
-import type { Offset } from "../message/offset.js";
+import type { Offset } from "../message/last-message.js";
 import type { FinalState } from "./consumers.js";
-import type { Page, PageRequest } from "./page.js";
+import type { Page, PageRequest } from "./documents.js";
 
 export interface AppendResult {
   /** Indexes in the body of messages whose (source, messageId) was received before, within the dedupe window. */

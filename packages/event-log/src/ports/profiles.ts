@@ -5,8 +5,8 @@
  *
  * A profile's body is opaque JSON. Profile numbers ascend and are never reused.
  */
-import type { Offset } from "../message/offset.js";
-import type { Page, PageRequest } from "./page.js";
+import type { Offset } from "../message/last-message.js";
+import type { Page, PageRequest } from "./documents.js";
 import type { Snapshots } from "./snapshots.js";
 
 /** Limits of one profile. Whatever exceeds them is left out and counted. */

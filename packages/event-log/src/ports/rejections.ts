@@ -1,5 +1,5 @@
 import type { Identity } from "../message/identity.js";
-import type { Page, PageRequest } from "./page.js";
+import type { Page, PageRequest } from "./documents.js";
 
 export interface Rejection {
   readonly sourceId: string;

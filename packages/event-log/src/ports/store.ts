@@ -1,11 +1,16 @@
 import type { Consumers } from "./consumers.js";
-import type { ConfigStore } from "./documents.js";
+import type { ConfigStore, UsageCounters } from "./documents.js";
 import type { EventLog } from "./event-log.js";
 import type { Purging } from "./purging.js";
 import type { RejectionLog } from "./rejections.js";
-import type { SharePort } from "./share-port.js";
 import type { Snapshots } from "./snapshots.js";
-import type { UsageCounters } from "./usage.js";
+
+/** Either end of a channel between two threads: a `MessagePort` of `node:worker_threads`. */
+export interface SharePort {
+  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void;
+  on(event: "message" | "close", listener: (message: unknown) => void): unknown;
+  close(): void;
+}
 
 /** Everything that a collector keeps on disk, as one object. Calls after `close` reject with `storage_unavailable`. */
 export interface Store extends Purging {
@@ -38,7 +43,7 @@ export type StoreHealth =
   | { readonly kind: "ready" }
   | { readonly kind: "unavailable"; readonly reason: string; readonly sinceMs: number };
 
-export interface StoreStats {
+interface StoreStats {
   /** Messages in the log. */
   readonly messages: number;
   /** Size on disk, or in memory. */

@@ -5,7 +5,7 @@ import type { AppliedEntry, LogStats, OperationName, Operations } from "../sqlit
 import { TUNING_DEFAULTS, type WorkerOptions } from "../sqlite/calls/tuning.js";
 import { Connection } from "../sqlite/client/connection.js";
 import { type StartStoreThread, startWorker } from "../sqlite/client/start-worker.js";
-import { type LoggedSettings, settingsOf } from "../sqlite/replica/settings.js";
+import { type LoggedSettings, settingsOf } from "../sqlite/replica/applied-mark.js";
 import type { ReplicaOptions } from "./replica.js";
 
 interface CopyEvents {

@@ -1,8 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { ProfileStore } from "../ports/profiles.js";
 import type { Store } from "../ports/store.js";
-import type { RetentionOptions } from "../sqlite/calls/retention-options.js";
-import type { StoreTuning } from "../sqlite/calls/tuning.js";
+import type { RetentionOptions, StoreTuning } from "../sqlite/calls/tuning.js";
 import type { StartStoreThread } from "../sqlite/client/start-worker.js";
 import type { ReplicationEngine, SnapshotRecord } from "./engine.js";
 import type { SnapshotAge } from "./snapshots/snapshot-schedule.js";

@@ -1,6 +1,11 @@
 import { type Clock, wallTimeAt } from "@sluice/resilience";
 import type { Delivery, DeliveryQuery, DeliveryTally, ScannedDelivery } from "../ports/consumers.js";
 
+/** The UTC day that a time falls into, as `2026-11-21`. */
+export function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}
+
 /** A delivery with wall times. Pending deliveries are stored with monotonic readings, settled ones with wall time. */
 export function inWallTime(delivery: Delivery, clock: Clock): Delivery {
   if (delivery.state !== "pending") return delivery;

@@ -1,7 +1,7 @@
 import type { IdDigest } from "../message/id-digest.js";
 import { anonymousIdentity, type Identity, idOf, userIdentity } from "../message/identity.js";
-import type { Offset } from "../message/offset.js";
-import { DOCUMENT_KINDS } from "../ports/document-kinds.js";
+import type { Offset } from "../message/last-message.js";
+import { DOCUMENT_KINDS } from "../ports/documents.js";
 import type { MessageQuery } from "../ports/event-log.js";
 import type { PurgeQuery } from "../ports/purging.js";
 import type { Rejection } from "../ports/rejections.js";

@@ -1,6 +1,6 @@
 import type { Clock } from "@sluice/resilience";
 import type { Store } from "../ports/store.js";
-import type { RetentionOptions } from "./calls/retention-options.js";
+import type { RetentionOptions } from "./calls/tuning.js";
 import { type StoreTuning, TUNING_DEFAULTS } from "./calls/tuning.js";
 import { Connection } from "./client/connection.js";
 import { type StartStoreThread, startWorker } from "./client/start-worker.js";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "@sluice/resilience";
 import { expect } from "vitest";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { idsBatch } from "../batches.js";
 import type { ChildOptions } from "./store-child.js";

@@ -2,7 +2,7 @@ import { JetStreamApiError, type JetStreamManager, type StreamInfo } from "@nats
 import { errors } from "@nats-io/transport-node";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
-import { EngineRefused, isAway } from "../../src/jetstream/refusal.js";
+import { EngineRefused, isAway } from "../../src/jetstream/api-errors.js";
 import { ensureStreams, refusalOfCreate } from "../../src/jetstream/streams/ensure-streams.js";
 import { streamNames } from "../../src/jetstream/streams/stream-settings.js";
 

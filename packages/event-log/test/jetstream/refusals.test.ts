@@ -9,8 +9,8 @@ import { systemClock } from "@sluice/resilience";
 import { beforeAll, describe, expect, it } from "vitest";
 // @boundaries-ignore the servers are for tests of all packages
 import type { NatsCluster } from "../../../../test/nats/nats-cluster.ts";
+import { EngineRefused } from "../../src/jetstream/api-errors.js";
 import { type JetStreamOptions, openJetStream } from "../../src/jetstream/open-jetstream.js";
-import { EngineRefused } from "../../src/jetstream/refusal.js";
 import { streamNames } from "../../src/jetstream/streams/stream-settings.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 import { operatorFiles } from "./credentials.js";

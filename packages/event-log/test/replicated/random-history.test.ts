@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openMemoryStore } from "../../src/memory/open-memory-store.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST } from "../../src/message/offset.js";
+import { BEFORE_FIRST } from "../../src/message/last-message.js";
 import type { LogAppend } from "../../src/replicated/engine.js";
 import type { LeadingStores, Replica } from "../../src/replicated/replica.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";

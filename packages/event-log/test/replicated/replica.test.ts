@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it, vi } from "vitest";
-import { BEFORE_FIRST, offsetAt } from "../../src/message/offset.js";
+import { BEFORE_FIRST, offsetAt } from "../../src/message/last-message.js";
 import { DATABASE_FILE } from "../../src/sqlite/database/database-name.js";
 import { batchOf, idsBatch } from "../batches.js";
 import { FOREVER, leadSafely, testClusters, untilStatus } from "./cluster.js";

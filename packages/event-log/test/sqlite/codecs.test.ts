@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Offset } from "../../src/message/offset.js";
+import type { Offset } from "../../src/message/last-message.js";
 import type { Attempt, FinalState } from "../../src/ports/consumers.js";
 import { KEY } from "../../src/sqlite/calls/append-request.js";
 import { ByteReader, ByteWriter } from "../../src/sqlite/calls/bytes.js";
@@ -11,8 +11,7 @@ import { ATTEMPT, encodeSettlement } from "../../src/sqlite/calls/settle-request
 import { readAttempts } from "../../src/sqlite/consumers/attempt-codec.js";
 import { ChunkWriter } from "../../src/sqlite/consumers/chunk-writer.js";
 import { STREAM } from "../../src/sqlite/consumers/chunks.js";
-import { readOutcomes } from "../../src/sqlite/consumers/outcome-codec.js";
-import { Strings } from "../../src/sqlite/consumers/strings.js";
+import { readOutcomes, Strings } from "../../src/sqlite/consumers/outcome-codec.js";
 import { SCHEMA_STEPS } from "../../src/sqlite/database/schema.js";
 import { FilterBanks } from "../../src/sqlite/index/filter-bank.js";
 import { blocksFor, IdFilter } from "../../src/sqlite/index/id-filter.js";

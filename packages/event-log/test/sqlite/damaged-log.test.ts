@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { repairStore } from "../../src/sqlite/repair/repair-store.js";
 import { batchOf, RECEIVED_AT_MS } from "../batches.js";

@@ -14,7 +14,7 @@ import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import type { Store } from "../../src/ports/store.js";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/sqlite/open-sqlite-store.js";
 import { repairStore } from "../../src/sqlite/repair/repair-store.js";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { MessageChannel } from "node:worker_threads";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, expect, it } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/offset.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import type { ConfigChange } from "../../src/ports/documents.js";
 import { StorageUnavailable } from "../../src/ports/errors.js";
 import type { Store } from "../../src/ports/store.js";

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST } from "../../src/message/offset.js";
+import { BEFORE_FIRST } from "../../src/message/last-message.js";
 import type { Snapshots } from "../../src/ports/snapshots.js";
 import type { Store } from "../../src/ports/store.js";
 import { DATABASE_FILE } from "../../src/sqlite/database/database-name.js";

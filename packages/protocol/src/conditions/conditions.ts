@@ -1,3 +1,33 @@
+/** The ways in which a computed trait can be computed from events. */
+export const COMPUTED_TRAIT_KINDS = [
+  "count",
+  "sum",
+  "average",
+  "min",
+  "max",
+  "most_frequent",
+  "first",
+  "last",
+  "unique_list",
+] as const;
+export type ComputedTraitKind = (typeof COMPUTED_TRAIT_KINDS)[number];
+
+/**
+ * The trait that an audience or computed trait is sent as: the snake_case form of its name. Words and camelCase are
+ * split, letters of any script and digits are kept, every run of other characters is one `_`, none at the ends.
+ * Empty when the name has no letter and no digit.
+ *
+ * @example audienceKey("VIP Customers (30 days)") // "vip_customers_30_days"
+ */
+export function audienceKey(name: string): string {
+  return name
+    .normalize("NFC")
+    .replace(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu, "_")
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "_")
+    .replace(/^_+|_+$/g, "")
+    .toLowerCase();
+}
+
 /** The comparisons of a trait or property with a value. */
 export const COMPARISONS = ["equals", "not_equals", "exists", "contains", "less", "greater", "in"] as const;
 export type Comparison = (typeof COMPARISONS)[number];

@@ -1,8 +1,8 @@
 import { isPlainObject } from "../messages/coerce.js";
 import type { UncheckedMessage } from "../messages/message.js";
 import { checkValue, startCheck, TooCostly, type Violation } from "./check-value.js";
+import type { Schema } from "./plan.js";
 import { PLAN_LIMITS, type Plan } from "./plan.js";
-import type { Schema } from "./schema.js";
 
 const NONE: readonly Violation[] = Object.freeze([]);
 

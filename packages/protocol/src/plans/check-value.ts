@@ -1,8 +1,7 @@
 import { isPlainObject } from "../messages/coerce.js";
-import { hasFormat } from "./formats.js";
 import { matchesPattern } from "./match-pattern.js";
-import { PLAN_LIMITS } from "./plan.js";
-import type { Bounds, Definitions, JsonType, Schema } from "./schema.js";
+import type { Bounds, Definitions, JsonType, Schema } from "./plan.js";
+import { hasFormat, PLAN_LIMITS } from "./plan.js";
 
 /** How a message departs from its plan. */
 export interface Violation {

@@ -1,9 +1,9 @@
 import { isPlainObject } from "../messages/coerce.js";
 import type { JsonObject } from "../messages/message.js";
 import { isMessageKind } from "../messages/message.js";
+import type { Definitions, Schema } from "./plan.js";
 import { NAMED_KINDS, PLAN_LIMITS, type Plan, type PlanIssue, UNNAMED_KINDS } from "./plan.js";
 import { escaped, type SchemaReader, schemaReader } from "./read-schema.js";
-import type { Definitions, Schema } from "./schema.js";
 
 export type PlanReading =
   | { readonly kind: "plan"; readonly plan: Plan }

@@ -1,9 +1,17 @@
 import { isPlainObject } from "../messages/coerce.js";
 import type { JsonObject } from "../messages/message.js";
-import { FORMAT_NAMES, isFormat } from "./formats.js";
 import { compilePattern, type Pattern, PatternError } from "./pattern.js";
-import { PLAN_LIMITS, type PlanIssue } from "./plan.js";
-import { BOUNDS, type Bounds, JSON_TYPES, type JsonType, type Schema } from "./schema.js";
+import {
+  BOUNDS,
+  type Bounds,
+  FORMAT_NAMES,
+  isFormat,
+  JSON_TYPES,
+  type JsonType,
+  PLAN_LIMITS,
+  type PlanIssue,
+  type Schema,
+} from "./plan.js";
 
 /** Keywords that say something to a reader and nothing to a check. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([

@@ -1,8 +1,12 @@
 import { expect } from "vitest";
 import { styleFor } from "../../../../packages/cli/src/terminal/style.js";
 import { table } from "../../../../packages/cli/src/terminal/table.js";
-import { clip, terminalJson, terminalText } from "../../../../packages/cli/src/terminal/terminal-text.js";
-import { wrapLines } from "../../../../packages/cli/src/terminal/wrap-lines.js";
+import {
+  clip,
+  terminalJson,
+  terminalText,
+  wrapLines,
+} from "../../../../packages/cli/src/terminal/terminal-text.js";
 import { textTarget } from "../../engine/target.js";
 
 /** Control characters, characters that change the direction of a line, and invisible ones. */

@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { planIssues, requestBudget } from "../../../../packages/protocol/src/plans/check-message.js";
-import { FORMAT_NAMES } from "../../../../packages/protocol/src/plans/formats.js";
-import { PLAN_LIMITS } from "../../../../packages/protocol/src/plans/plan.js";
+import {
+  BOUNDS,
+  FORMAT_NAMES,
+  JSON_TYPES,
+  PLAN_LIMITS,
+} from "../../../../packages/protocol/src/plans/plan.js";
 import { planOfExport, readPlan } from "../../../../packages/protocol/src/plans/read-plan.js";
-import { BOUNDS, JSON_TYPES } from "../../../../packages/protocol/src/plans/schema.js";
 import { valueTarget } from "../../engine/target.js";
 
 const name = fc.constantFrom("A", "B", "a/b~c", "__proto__", "constructor", "");

@@ -9,8 +9,7 @@ import {
   metaOf,
 } from "../../../../packages/event-log/src/sqlite/calls/log-row.js";
 import { readAttempts } from "../../../../packages/event-log/src/sqlite/consumers/attempt-codec.js";
-import { readOutcomes } from "../../../../packages/event-log/src/sqlite/consumers/outcome-codec.js";
-import { Strings } from "../../../../packages/event-log/src/sqlite/consumers/strings.js";
+import { readOutcomes, Strings } from "../../../../packages/event-log/src/sqlite/consumers/outcome-codec.js";
 import { DamagedData } from "../../../../packages/event-log/src/sqlite/database/damage.js";
 import { SCHEMA_STEPS } from "../../../../packages/event-log/src/sqlite/database/schema.js";
 import { textTarget } from "../../engine/target.js";

@@ -15,9 +15,9 @@ import { type DiskSpace, lowBelowBytes } from "../../incidents/disk-low.js";
 import { auditLog } from "../audit.js";
 import type { AdminContext } from "../context.js";
 import { destinationStatus, healthView } from "../destinations/destination-status.js";
+import { withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskFor, maskUrls } from "../masking.js";
-import { withoutUndefined } from "../without-undefined.js";
 
 export const collectorEndpoints: readonly Endpoint[] = [
   endpoint("GET /audit", async ({ query, token }, { store, clock }) => {

@@ -7,9 +7,8 @@ import { CollectorError } from "../../errors.js";
 import type { Counters } from "../../history/counters.js";
 import type { SizeHistory } from "../../history/size-history.js";
 import { destinations } from "../destinations/destination-endpoints.js";
-import { documentResource } from "../document-resource.js";
+import { documentResource, withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { withoutUndefined } from "../without-undefined.js";
 
 export interface CounterSources {
   readonly counters: Pick<Counters, "lastHour" | "rates" | "destinationRates">;

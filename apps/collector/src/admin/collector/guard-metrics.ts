@@ -3,7 +3,7 @@ import type { Route } from "../../http/routing.js";
 import { authenticate } from "../../tokens/authenticate.js";
 import { guessLimit } from "../../tokens/guess-limit.js";
 import type { Tokens } from "../../tokens/tokens.js";
-import { challenge } from "../endpoint/challenge.js";
+import { challenge } from "../endpoint/endpoint.js";
 
 const ADVICE =
   "From other machines, /metrics needs a token too: set metricsToken (SLUICE_METRICS_TOKEN), or create one with `sluice tokens create prometheus --access metrics`";

@@ -5,10 +5,10 @@ import type { Counters, LastHour } from "../../history/counters.js";
 import { isDiskLow } from "../../incidents/disk-low.js";
 import type { Incidents } from "../../incidents/start-incidents.js";
 import type { WrongKey, WrongKeys } from "../../ingest/wrong-keys.js";
+import { withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskUrls } from "../masking.js";
 import { pageOfDocuments } from "../paging.js";
-import { withoutUndefined } from "../without-undefined.js";
 import { diskView, storageView } from "./collector-endpoints.js";
 
 export interface ProblemSources {

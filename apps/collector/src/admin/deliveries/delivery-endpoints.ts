@@ -3,15 +3,13 @@ import { retryDelivery } from "../../delivery/control/retry-delivery.js";
 import { CollectorError } from "../../errors.js";
 import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
-import { notFound } from "../document-resource.js";
+import { notFound, withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskFor } from "../masking.js";
 import { parseDeliveryId } from "../messages/message-view.js";
 import { attemptsOf, outcomesOf } from "../messages/outcomes.js";
 import { requestBodyOf } from "../messages/request-body.js";
-import { withoutUndefined } from "../without-undefined.js";
-import { deliveryView } from "./delivery-view.js";
-import { listDeliveries } from "./list-deliveries.js";
+import { deliveryView, listDeliveries } from "./list-deliveries.js";
 
 export const deliveryEndpoints: readonly Endpoint[] = [
   listDeliveries,

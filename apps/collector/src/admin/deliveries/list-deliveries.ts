@@ -1,4 +1,4 @@
-import { causeOf } from "@sluice/control-api";
+import { causeOf, type DeliveryView } from "@sluice/control-api";
 import {
   type Consumers,
   type Delivery,
@@ -6,15 +6,38 @@ import {
   type Page,
   type PageRequest,
   type ScannedDelivery,
+  type StoredMessage,
   StoreError,
 } from "@sluice/event-log";
 import { messageLoader } from "../../delivery/reading/message-loader.js";
 import { CollectorError } from "../../errors.js";
+import { withoutUndefined } from "../document-resource.js";
 import { endpoint } from "../endpoint/endpoint.js";
 import { maskUrls } from "../masking.js";
+import { outcomeSummary } from "../messages/outcomes.js";
 import { fillPage, pageRequest, timeSpan } from "../paging.js";
-import { withoutUndefined } from "../without-undefined.js";
-import { deliveryView } from "./delivery-view.js";
+
+export function deliveryView(
+  delivery: Delivery,
+  { messageId, sourceId, message }: Pick<StoredMessage, "messageId" | "sourceId" | "message">,
+): DeliveryView {
+  return {
+    ...outcomeSummary(delivery),
+    messageId,
+    sourceId,
+    ...messageFields(message),
+    attempts: delivery.rounds,
+  };
+}
+
+/** What names a message besides its id. */
+function messageFields(
+  message: StoredMessage["message"],
+): Pick<DeliveryView, "type" | "event" | "userId" | "anonymousId"> {
+  const text = (name: "type" | "event" | "userId" | "anonymousId") =>
+    typeof message[name] === "string" ? { [name]: message[name] } : {};
+  return { ...text("type"), ...text("event"), ...text("userId"), ...text("anonymousId") };
+}
 
 interface CauseQuery {
   readonly destinationId: string;

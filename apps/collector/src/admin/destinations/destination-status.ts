@@ -6,7 +6,7 @@ import { type Health, judgeHealth } from "../../delivery/health/judge-health.js"
 import { withoutType } from "../../destinations/catalog.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import type { AdminContext } from "../context.js";
-import { withoutUndefined } from "../without-undefined.js";
+import { withoutUndefined } from "../document-resource.js";
 
 type Context = Pick<AdminContext, "store" | "delivery" | "catalog" | "clock">;
 

@@ -8,10 +8,29 @@ import {
   type QueryOf,
   ENDPOINTS as SPECS,
 } from "@sluice/control-api";
-import type { ErrorCode } from "../../errors.js";
+import { CollectorError, ERRORS, type ErrorCode } from "../../errors.js";
 import type { HttpAnswer, HttpRequest } from "../../http/routing.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import type { AdminContext } from "../context.js";
+
+/** The answer to a request without a valid token, with the challenge that RFC 9110 requires on a 401. Throws every other error again. */
+export function challenge(error: unknown, advice?: string): HttpAnswer {
+  if (!(error instanceof CollectorError) || error.code !== "unauthorized") throw error;
+  return {
+    status: ERRORS.unauthorized.status,
+    headers: challengeHeaders(),
+    body: {
+      success: false,
+      code: error.code,
+      message: advice === undefined ? error.message : `${error.message}. ${advice}`,
+    },
+  };
+}
+
+/** Of every answer with status 401. */
+function challengeHeaders(): Readonly<Record<string, string>> {
+  return { "www-authenticate": 'Bearer realm="sluice"' };
+}
 
 /** A request that was checked against the endpoint's schemas. */
 export interface EndpointRequest<Params, Query, Body> {

@@ -8,9 +8,9 @@ import type { KnownToken } from "../../tokens/tokens.js";
 import type { AuditLog } from "../audit.js";
 import { nameOf } from "../audit.js";
 import type { AdminContext } from "../context.js";
-import { challenge } from "./challenge.js";
 import { ADMIN_BODY_BYTES, checkAgainst, readJson, readQuery } from "./check-request.js";
 import type { Endpoint, EndpointAnswer } from "./endpoint.js";
+import { challenge } from "./endpoint.js";
 import type { Idempotency } from "./idempotency.js";
 
 /** Shared by all endpoints of a collector. */

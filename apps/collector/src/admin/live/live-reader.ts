@@ -1,14 +1,13 @@
 import type { Offset, Store } from "@sluice/event-log";
 import type { MessageFilter } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
-import type { PlanOf } from "../../documents/source-plan.js";
+import type { PlanOf } from "../../documents/documents.js";
 import type { LiveEvents } from "../../process/telemetry/live-events.js";
 import type { KnownToken } from "../../tokens/tokens.js";
 import { wakeSignal } from "../endpoint/until-revoked.js";
 import { maskUrls } from "../masking.js";
 import { LiveFilter } from "./live-filter.js";
-import { missedOutcomes, type OutcomeEvent } from "./missed-outcomes.js";
-import { outcomeQueue } from "./outcome-queue.js";
+import { missedOutcomes, type OutcomeEvent, outcomeQueue } from "./outcome-queue.js";
 import { type RecentMessage, type RecentMessages, recentMessage } from "./recent-messages.js";
 import {
   droppedJson,

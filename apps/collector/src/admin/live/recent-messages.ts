@@ -8,7 +8,7 @@ import {
   type StoredMessage,
 } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import type { PlanOf } from "../../documents/source-plan.js";
+import type { PlanOf } from "../../documents/documents.js";
 import { messageJson } from "./server-sent-event.js";
 
 /** A message that is decoded once and serialized once for all readers of the stream. */

@@ -1,9 +1,9 @@
 import type { DroppedView, LiveEventView } from "@sluice/control-api";
 import { BEFORE_FIRST, type Offset, type Rejection, type StoredMessage } from "@sluice/event-log";
 import { type FilterSubject, formatTime, isPlainObject } from "@sluice/protocol";
-import type { PlanOf } from "../../documents/source-plan.js";
+import type { PlanOf } from "../../documents/documents.js";
 import { receivedView, rejectedView, violationsField } from "../messages/message-view.js";
-import type { OutcomeEvent } from "./missed-outcomes.js";
+import type { OutcomeEvent } from "./outcome-queue.js";
 
 /** A position in a stream: everything up to `offset` had been sent at `atMs`. */
 export interface StreamPosition {

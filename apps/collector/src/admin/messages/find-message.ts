@@ -2,7 +2,7 @@ import type { Audiences, RefusedJoin } from "@sluice/audiences";
 import type { MessageView, StoredMessageView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
 import { remarks } from "@sluice/protocol";
-import type { PlanOf } from "../../documents/source-plan.js";
+import type { PlanOf } from "../../documents/documents.js";
 import { receivedView, rejectedView, violationsOf } from "./message-view.js";
 import { outcomesWithAttempts } from "./outcomes.js";
 import type { BodySources } from "./request-body.js";

@@ -1,11 +1,10 @@
 import type { MessageView, RejectedMessageView } from "@sluice/control-api";
 import type { Offset, Rejection, StoredMessage } from "@sluice/event-log";
 import { formatTime, planIssues } from "@sluice/protocol";
-import type { PlanOf } from "../../documents/source-plan.js";
+import type { PlanOf } from "../../documents/documents.js";
 import type { KnownToken } from "../../tokens/tokens.js";
-import { notFound } from "../document-resource.js";
+import { notFound, withoutUndefined } from "../document-resource.js";
 import { maskFor } from "../masking.js";
-import { withoutUndefined } from "../without-undefined.js";
 
 /** A delivery is a message at a destination: `dst_4kZ….1042`. */
 export function deliveryId(destinationId: string, offset: Offset): string {

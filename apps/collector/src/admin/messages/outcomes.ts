@@ -11,7 +11,7 @@ import { formatTime } from "@sluice/protocol";
 import { WAS_DISABLED, wasDisabledAt } from "../../delivery/routing/match.js";
 import { shownHeaders } from "../../destinations/webhooks/request/request-headers.js";
 import type { DestinationDocument } from "../../documents/documents.js";
-import { withoutUndefined } from "../without-undefined.js";
+import { withoutUndefined } from "../document-resource.js";
 import { deliveryId } from "./message-view.js";
 import { type BodySources, requestBodyOf } from "./request-body.js";
 

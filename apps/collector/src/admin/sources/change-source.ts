@@ -10,7 +10,7 @@ import {
 import type { DestinationDocument, SourceDocument } from "../../documents/documents.js";
 import { newId, newWriteKey } from "../../documents/new-id.js";
 import { CollectorError } from "../../errors.js";
-import { withoutUndefined } from "../without-undefined.js";
+import { withoutUndefined } from "../document-resource.js";
 
 /** A client that adds more keys to one source than this does not delete them. */
 const MAX_WRITE_KEYS = 50;

@@ -4,8 +4,8 @@ import { formatTime, isPlainObject, isPlanned, KB, type Plan } from "@sluice/pro
 import type { EventEntry } from "../../events/event-entry.js";
 import { keyOf } from "../../events/source-events.js";
 import type { AdminContext } from "../context.js";
+import { withoutUndefined } from "../document-resource.js";
 import { pageOfDocuments } from "../paging.js";
-import { withoutUndefined } from "../without-undefined.js";
 
 /** A longer example is left out: the message's own page shows it. */
 const EXAMPLE_BYTES = 4 * KB;

@@ -12,9 +12,8 @@ import type { SourceDocument, SourcePlanDocument } from "../../documents/documen
 import { CollectorError } from "../../errors.js";
 import { ENTRY_LIMITS, type EventEntry } from "../../events/event-entry.js";
 import type { KnownToken } from "../../tokens/tokens.js";
-import { documentResource } from "../document-resource.js";
+import { documentResource, withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { withoutUndefined } from "../without-undefined.js";
 import { addWriteKey, createSource, deleteSource, patchSource, removeWriteKey } from "./change-source.js";
 import { listEvents } from "./list-events.js";
 

@@ -1,7 +1,7 @@
 import type { TransformationTestView } from "@sluice/control-api";
 import { CollectorError } from "../../errors.js";
 import type { Trials } from "../../transformations/trials.js";
-import { withoutUndefined } from "../without-undefined.js";
+import { withoutUndefined } from "../document-resource.js";
 
 export type CodeError = NonNullable<TransformationTestView["error"]>;
 type Code = Parameters<Trials["check"]>;

@@ -9,7 +9,7 @@ import type { OutgoingMessage } from "../../destinations/destination.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { transformInput } from "../../transformations/transform-input.js";
 import { afterResult } from "../../transformations/transformations.js";
-import { type Tried, tryMessages } from "../../transformations/try-messages.js";
+import { type Tried, tryMessages } from "../../transformations/trials.js";
 
 /** Messages that are in memory at a time. */
 const PAGE = 100;

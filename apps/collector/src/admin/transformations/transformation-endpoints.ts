@@ -9,8 +9,8 @@ import type { ConfigStore, Versioned } from "@sluice/event-log";
 import type { TransformationDocument } from "../../documents/documents.js";
 import { CollectorError } from "../../errors.js";
 import type { AdminContext } from "../context.js";
+import { withoutUndefined } from "../document-resource.js";
 import { type Endpoint, type EndpointRequest, endpoint } from "../endpoint/endpoint.js";
-import { withoutUndefined } from "../without-undefined.js";
 import {
   attachedTo,
   type ChangeDeps,

@@ -10,7 +10,7 @@ import type { SourceDocument } from "../../documents/documents.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { CollectorError } from "../../errors.js";
 import type { Trials } from "../../transformations/trials.js";
-import { type Tried, tryMessages } from "../../transformations/try-messages.js";
+import { type Tried, tryMessages } from "../../transformations/trials.js";
 import type { AdminContext } from "../context.js";
 import { destinations } from "../destinations/destination-endpoints.js";
 import { type Endpoint, type EndpointRequest, endpoint } from "../endpoint/endpoint.js";

@@ -1,6 +1,5 @@
 import type { DestinationHealthView, UrlHealthView } from "@sluice/control-api";
-import type { LastTried } from "./last-tried.js";
-import type { TriedFacts } from "./tried.js";
+import type { LastTried, TriedFacts } from "./last-tried.js";
 
 /** From so many rounds in the last minute on, their share decides. Below, the last round decides. */
 const ENOUGH_ROUNDS = 10;

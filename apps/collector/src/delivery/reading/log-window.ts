@@ -1,6 +1,6 @@
 import type { Offset, StoredMessage } from "@sluice/event-log";
-import { heldBytes } from "./held-bytes.js";
 import type { ReadBatch, SharedReader } from "./shared-reader.js";
+import { heldBytes } from "./work.js";
 
 export interface LogWindowOptions {
   readonly reader: SharedReader;

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { ConsumerState, Consumers, Offset, SentRange, StoredMessage } from "@sluice/event-log";
 import { resolveTime } from "@sluice/protocol";
-import { heldBytes } from "../reading/held-bytes.js";
 import type { MessageLoader } from "../reading/message-loader.js";
 import type { Work } from "../reading/work.js";
+import { heldBytes } from "../reading/work.js";
 import { applyFilters } from "../routing/apply-filters.js";
 import type { Settler } from "../settling/settler.js";
 import { RangeSettings } from "./range-settings.js";

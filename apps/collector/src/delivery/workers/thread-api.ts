@@ -4,7 +4,7 @@ import type { Purge } from "../../documents/followed-suppressions.js";
 import type { LiveEvent } from "../../process/telemetry/live-events.js";
 import type { LogFields, LogLevel } from "../../process/telemetry/logger.js";
 import type { FinishedSpan } from "../../process/telemetry/tracing.js";
-import type { DeliveryPolicy } from "../delivery-policy.js";
+import type { DeliveryPolicy } from "../delivery-stage.js";
 import type { RunningDelivery } from "../run-delivery.js";
 import type { BatchedTally } from "./batched-tally.js";
 

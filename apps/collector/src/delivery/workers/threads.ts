@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Store } from "@sluice/event-log";
 import { startThread, type ThreadRoom } from "@sluice/resilience/node";
 import type { CollectorOptions } from "../../collector-options.js";
-import { DELIVERY_DEFAULTS } from "../delivery-policy.js";
+import { DELIVERY_DEFAULTS } from "../delivery-stage.js";
 import type { SpreadParts } from "./spread-delivery.js";
 import type { DeliveryThreadData } from "./thread-api.js";
 

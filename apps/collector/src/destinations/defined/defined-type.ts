@@ -10,8 +10,7 @@ import type { SecretBox } from "../secret-box.js";
 import { echoRedactor } from "../webhooks/request/redact-echo.js";
 import { Attempts } from "./attempts.js";
 import { describeDefined, openedSettings, parseDefined } from "./defined-settings.js";
-import { deliverBatches } from "./deliver-batches.js";
-import { deliverMessages } from "./deliver-messages.js";
+import { deliverBatches, deliverMessages } from "./deliver.js";
 
 export interface DefinedDeps {
   readonly clock: Clock;

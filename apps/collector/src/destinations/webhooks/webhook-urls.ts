@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import { admit, afterFailure, afterSuccess, type CircuitBreaker, CLOSED_BREAKER } from "@sluice/resilience";
 import { NOT_TRIED, type Round, type RoundOutcome } from "../destination.js";
-import type { Verdict } from "./classify-exchange.js";
+import type { Verdict } from "./conclude-round.js";
 import { concludeRound, type UrlResult } from "./conclude-round.js";
 import type { WebhooksSettings } from "./settings/settings.js";
 import { postTo, type Target } from "./webhook-target.js";

@@ -2,8 +2,7 @@ import { hash } from "node:crypto";
 import type { ConfigStore, Versioned } from "@sluice/event-log";
 import { DOCUMENT_KINDS, mirrorDocuments } from "@sluice/event-log";
 import { readPlan } from "@sluice/protocol";
-import type { SourceDocument, SourcePlanDocument } from "../../documents/documents.js";
-import type { PlanOf, SourcePlan } from "../../documents/source-plan.js";
+import type { PlanOf, SourceDocument, SourcePlan, SourcePlanDocument } from "../../documents/documents.js";
 
 /** The part of a source that ingestion needs. */
 export interface Source {

@@ -1,5 +1,5 @@
 import type { Comparison } from "@sluice/protocol";
-import { visibleText, visibleValue } from "../../words/visible-text.js";
+import { visibleText, visibleValue } from "../../words/messages.js";
 import type { DraftComparison } from "./comparison-draft.js";
 
 const WORDS: Readonly<Record<DraftComparison, string>> = {

@@ -1,20 +1,17 @@
-import type { AudienceView } from "@sluice/control-api";
+import type { AudienceView, AudiencePreview as PreviewResult } from "@sluice/control-api";
 import { type Condition, validateCondition } from "@sluice/protocol";
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useAudiences } from "../../api/queries.js";
-import { DraftConflict } from "../../forms/edit-conflict.js";
+import { useApi, useAudiences } from "../../api/queries.js";
+import { DraftConflict, useDraft } from "../../forms/edit-conflict.js";
 import { EventSuggestions } from "../../forms/event-suggestions.js";
-import { useDraft } from "../../forms/use-draft.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
 import { Card } from "../../ui/layout/page.js";
-import { AUDIENCES } from "../definitions/definition-kind.js";
-import { KeyHint } from "../definitions/definition-parts.js";
-import { useSaveDefinition } from "../definitions/use-save-definition.js";
-import { AudiencePreview } from "./audience-preview.js";
+import { count, counted, duration, percent } from "../../words/numbers.js";
+import { AUDIENCES, usePreview, useSaveDefinition } from "../definitions/definition-kind.js";
+import { idOf, KeyHint, PreviewBody, UserLink } from "../definitions/definition-parts.js";
 import {
   conditionOf,
   draftOf,
@@ -24,8 +21,52 @@ import {
   withNode,
 } from "./conditions/condition-draft.js";
 import { ConditionGroup } from "./conditions/condition-group.js";
-import { SendingCard } from "./sending-card.js";
-import { type SendingDraft, sendingDraftOf, syncOf } from "./sending-draft.js";
+import { SendingCard, type SendingDraft, sendingDraftOf, syncOf } from "./sending-card.js";
+
+/** The members that the conditions would have now. Undefined: the conditions are not complete. */
+function AudiencePreview({ condition }: { condition: Condition | undefined }) {
+  const preview = usePreview("audience-preview", condition, (api, wanted, signal) =>
+    api.audiences.preview(wanted, signal),
+  );
+  return (
+    <Card title="Preview" note="All profiles, now">
+      <div className="preview" aria-live="polite" aria-busy={preview.isFetching}>
+        <PreviewBody
+          isComplete={condition !== undefined}
+          query={preview}
+          incomplete="Complete the conditions to see the members."
+        >
+          {(result) => <Members result={result} />}
+        </PreviewBody>
+      </div>
+    </Card>
+  );
+}
+
+function Members({ result: { size, evaluated, tookMs, sample } }: { result: PreviewResult }) {
+  return (
+    <>
+      <p className="preview-size number">{count(size)}</p>
+      <p className="soft">
+        {evaluated === 0
+          ? "There are no profiles yet."
+          : `${percent(size / evaluated)} of ${counted(evaluated, "profile")}, in ${duration(tookMs)}`}
+      </p>
+      {sample.length > 0 && (
+        <>
+          <h3 className="preview-title">Sample</h3>
+          <ul className="preview-sample">
+            {sample.map((member) => (
+              <li key={idOf(member)} className="mono">
+                <UserLink user={member} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
 
 interface AudienceDraft {
   readonly name: string;

@@ -2,25 +2,21 @@ import type { AudiencePatch, AudienceView } from "@sluice/control-api";
 import type { Condition } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { useAudiences } from "../../api/queries.js";
-import { usePagedQuery } from "../../api/use-paged-query.js";
+import { useApi, useAudiences, usePagedQuery } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button, ButtonLink } from "../../ui/controls/button.js";
-import { LoadMore } from "../../ui/controls/load-more.js";
+import { Button, ButtonLink, LoadMore } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { Failure, QueryView } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { count } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
 import { AUDIENCES } from "../definitions/definition-kind.js";
 import { DefinitionPage, LoadedDefinition } from "../definitions/definition-page.js";
 import { DefinitionFacts, idOf, UserLink } from "../definitions/definition-parts.js";
-import { childrenOf, conditionInWords } from "./conditions/condition-words.js";
-import { Membership, MembershipCard } from "./membership-card.js";
-import { scheduleInWords } from "./sending-draft.js";
-import { SizesCard } from "./sizes-card.js";
+import { childrenOf, conditionInWords } from "./conditions/condition-draft.js";
+import { Membership, MembershipCard, SizesCard } from "./membership-card.js";
+import { scheduleInWords } from "./sending-card.js";
 
 export function AudiencePage({ id }: { id: string }) {
   return (

@@ -6,7 +6,7 @@ import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { QueryView } from "../../ui/feedback.js";
 import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 import { catalogWords } from "../destinations/catalog-words.js";
 import { SOURCE_KINDS } from "../sources/source-kinds.js";
 

@@ -2,15 +2,13 @@ import type { CatalogEntryView, DestinationInput, SourceView } from "@sluice/con
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useCatalog, useDestinations, useSources } from "../../api/queries.js";
+import { useApi, useCatalog, useDestinations, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { Checkbox } from "../../ui/controls/field.js";
 import { EmptyState, Failure } from "../../ui/feedback.js";
-import { Card, Page } from "../../ui/layout/page.js";
-import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { Card, Page, ResourcePage } from "../../ui/layout/page.js";
 import { isDestinationField, isShownAtFields, issuesOf } from "../../words/errors.js";
 import { catalogWords } from "../destinations/catalog-words.js";
 import {

@@ -1,14 +1,12 @@
 import type { ClusterMemberView, ClusterRole, ClusterView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { useInfo } from "../../api/queries.js";
+import { useApi, useInfo } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
-import { Badge } from "../../ui/data/badge.js";
+import { Badge, Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { EmptyState, QueryView, Skeleton, useNotify } from "../../ui/feedback.js";
-import { Confirm } from "../../ui/layout/confirm.js";
+import { Confirm } from "../../ui/layout/dialog.js";
 import { Card, Page } from "../../ui/layout/page.js";
 import { duration } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";

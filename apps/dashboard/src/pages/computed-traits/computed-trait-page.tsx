@@ -1,21 +1,18 @@
 import type { ComputedTraitView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { usePagedQuery } from "../../api/use-paged-query.js";
-import { Button } from "../../ui/controls/button.js";
-import { LoadMore } from "../../ui/controls/load-more.js";
+import { useApi, usePagedQuery } from "../../api/queries.js";
+import { Button, LoadMore } from "../../ui/controls/button.js";
 import { Failure, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { count, counted, duration } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
 import { COMPUTED_TRAITS } from "../definitions/definition-kind.js";
 import { DefinitionPage, LoadedDefinition } from "../definitions/definition-page.js";
 import { DefinitionFacts } from "../definitions/definition-parts.js";
 import { TraitDialog } from "./trait-dialog.js";
-import { noValuesInWords, traitInWords } from "./trait-words.js";
-import { Value, ValueCard } from "./value-card.js";
-import { ValueList } from "./value-list.js";
+import { noValuesInWords, traitInWords } from "./trait-draft.js";
+import { Value, ValueCard, ValueList } from "./value-card.js";
 
 export function ComputedTraitPage({ id }: { id: string }) {
   return (

@@ -4,7 +4,7 @@ import { Button } from "../../ui/controls/button.js";
 import { COMPUTED_TRAITS } from "../definitions/definition-kind.js";
 import { DefinitionList } from "../definitions/definition-list.js";
 import { TraitDialog } from "./trait-dialog.js";
-import { traitInWords } from "./trait-words.js";
+import { traitInWords } from "./trait-draft.js";
 
 export function ComputedTraitsPage() {
   const [isAdding, setAdding] = useState(false);

@@ -1,29 +1,26 @@
 import type { ComputedTraitDefinition, ComputedTraitView } from "@sluice/control-api";
 import { COMPUTED_TRAIT_KINDS, type ComputedTraitKind } from "@sluice/protocol";
 import { type FormEvent, useId } from "react";
-import { useApi } from "../../api/api-context.js";
-import { DestinationChoice } from "../../forms/destination-choice.js";
+import { useApi } from "../../api/queries.js";
+import { DestinationChoice } from "../../forms/choices.js";
 import { DurationFields } from "../../forms/duration.js";
-import { DraftConflict } from "../../forms/edit-conflict.js";
+import { DraftConflict, useDraft } from "../../forms/edit-conflict.js";
 import { EventSuggestions, PropertySuggestions } from "../../forms/event-suggestions.js";
-import { useDraft } from "../../forms/use-draft.js";
 import { Checkbox, SelectField, TextField } from "../../ui/controls/field.js";
-import { Dialog } from "../../ui/layout/dialog.js";
-import { DialogActions } from "../../ui/layout/dialog-actions.js";
+import { Dialog, DialogActions } from "../../ui/layout/dialog.js";
 import { count, counted, duration } from "../../words/numbers.js";
-import { COMPUTED_TRAITS } from "../definitions/definition-kind.js";
+import { COMPUTED_TRAITS, usePreview, useSaveDefinition } from "../definitions/definition-kind.js";
 import { KeyHint, PreviewBody } from "../definitions/definition-parts.js";
-import { usePreview, useSaveDefinition } from "../definitions/use-save-definition.js";
 import {
   definitionOf,
   isComplete,
+  TRAIT_KINDS,
   type TraitDraft,
   traitDraftOf,
   traitOf,
   traitPatchOf,
 } from "./trait-draft.js";
-import { TRAIT_KINDS } from "./trait-words.js";
-import { ValueList } from "./value-list.js";
+import { ValueList } from "./value-card.js";
 
 interface TraitFormProps {
   /** Undefined: a new one. */

@@ -1,16 +1,42 @@
-import type { ComputedTraitView, ValuePart, ValueWhyView } from "@sluice/control-api";
+import type { ComputedTraitView, UserValueView, ValuePart, ValueWhyView } from "@sluice/control-api";
 import { formatFilter } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { QueryView, Skeleton } from "../../ui/feedback.js";
+import { visibleText, visibleValue } from "../../words/messages.js";
 import { counted } from "../../words/numbers.js";
-import { visibleText, visibleValue } from "../../words/visible-text.js";
-import { UserLink, WhyCard } from "../definitions/definition-parts.js";
+import { idOf, UserLink, WhyCard } from "../definitions/definition-parts.js";
+
+/** Users with their values. */
+export function ValueList({
+  values,
+  action,
+  panel,
+}: {
+  values: readonly UserValueView[];
+  action?: (userId: string) => ReactNode;
+  /** Shown below a user's value. */
+  panel?: (userId: string) => ReactNode;
+}) {
+  return (
+    <ul className="value-list">
+      {values.map((one) => (
+        <li key={`${one.userId === undefined} ${idOf(one)}`}>
+          <UserLink user={one} className="mono grow" />
+          <span className="number">{visibleValue(one.value, 120)}</span>
+          {action?.(idOf(one))}
+          {panel?.(idOf(one))}
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 /** Asks for a user and explains its value: the number of events, the window, and the events themselves. */
 export function ValueCard({ trait }: { trait: ComputedTraitView }) {

@@ -1,12 +1,11 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
+import { Time } from "../../ui/data/facts.js";
 import { type Column, Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import type { ShownQuery } from "../../ui/feedback.js";
 import { EmptyState } from "../../ui/feedback.js";
-import { ListCard } from "../../ui/layout/list-card.js";
-import { Page } from "../../ui/layout/page.js";
+import { ListCard, Page } from "../../ui/layout/page.js";
 import type { Definition, DefinitionKind } from "./definition-kind.js";
 import { SyncBadge } from "./definition-parts.js";
 

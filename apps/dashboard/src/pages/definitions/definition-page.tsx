@@ -1,9 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useApi } from "../../api/api-context.js";
-import { DeleteCard } from "../../ui/layout/delete-card.js";
-import { Page } from "../../ui/layout/page.js";
-import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { useApi } from "../../api/queries.js";
+import { DeleteCard, Page, ResourcePage } from "../../ui/layout/page.js";
 import type { Definition, DefinitionKind } from "./definition-kind.js";
 import { SyncBadge, SyncProgress } from "./definition-parts.js";
 

@@ -4,14 +4,13 @@ import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { InlineForm } from "../../ui/controls/inline-form.js";
-import { Badge } from "../../ui/data/badge.js";
-import { DueTime, Time } from "../../ui/data/time.js";
+import { InlineForm } from "../../ui/controls/field.js";
+import { Badge, DueTime, Time } from "../../ui/data/facts.js";
 import { QueryView, type ShownQuery } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { counted, percent } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
-import { visibleText } from "../../words/visible-text.js";
 import type { Definition } from "./definition-kind.js";
 
 /** Under the name field: which trait destinations get. The key is fixed when the definition is created. */

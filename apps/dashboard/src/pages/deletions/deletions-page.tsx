@@ -1,19 +1,16 @@
 import type { DeletionStatus, DeletionView, IdKind, SuppressionView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { usePagedQuery } from "../../api/use-paged-query.js";
-import { Button } from "../../ui/controls/button.js";
-import { InlineForm } from "../../ui/controls/inline-form.js";
-import { LoadMore } from "../../ui/controls/load-more.js";
-import { Badge } from "../../ui/data/badge.js";
+import { useApi, usePagedQuery } from "../../api/queries.js";
+import { Button, LoadMore } from "../../ui/controls/button.js";
+import { InlineForm } from "../../ui/controls/field.js";
+import { Badge, Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { EmptyState, Failure, QueryView, Skeleton, useNotify } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { counted } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
-import { visibleText } from "../../words/visible-text.js";
 import { NewDeletion } from "./new-deletion.js";
 import { ReceiptDialog } from "./receipt-dialog.js";
 

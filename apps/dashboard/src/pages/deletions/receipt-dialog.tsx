@@ -1,9 +1,9 @@
 import type { DeletionReceipt, DeletionView } from "@sluice/control-api";
-import { CopyButton } from "../../ui/controls/copy-button.js";
+import { CopyButton } from "../../ui/controls/button.js";
 import { Dialog } from "../../ui/layout/dialog.js";
+import { visibleText } from "../../words/messages.js";
 import { counted } from "../../words/numbers.js";
 import { localTime } from "../../words/times.js";
-import { visibleText } from "../../words/visible-text.js";
 import { DeleteMessages } from "./delete-messages.js";
 
 /** What was removed, where and when. */

@@ -1,16 +1,15 @@
 import type { AttemptView, DeliveryView, RequestBodyView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { StateBadge } from "../../ui/data/badge.js";
 import { CodeBlock } from "../../ui/data/code-block.js";
-import { Time } from "../../ui/data/time.js";
+import { StateBadge, Time } from "../../ui/data/facts.js";
 import { Failure, Skeleton } from "../../ui/feedback.js";
 import { Dialog } from "../../ui/layout/dialog.js";
+import { escapeHidden, visibleText } from "../../words/messages.js";
 import { bytes, counted, duration } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
-import { escapeHidden, visibleText } from "../../words/visible-text.js";
 
 export function attemptTone(attempt: AttemptView): Tone {
   if (attempt.status !== undefined && attempt.status >= 200 && attempt.status < 300) return "good";

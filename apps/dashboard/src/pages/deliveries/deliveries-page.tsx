@@ -8,26 +8,21 @@ import {
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useDestinations } from "../../api/queries.js";
-import { usePagedQuery } from "../../api/use-paged-query.js";
+import { useApi, useDestinations, usePagedQuery } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
-import { Button } from "../../ui/controls/button.js";
+import { Button, LoadMore } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
-import { LoadMore } from "../../ui/controls/load-more.js";
 import { EmptyState, Failure, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { STATE_ORDER, STATES } from "../../words/states.js";
-import { visibleText } from "../../words/visible-text.js";
 import { AttemptsDialog } from "./attempts.js";
-import { type DeliveryFilter, filterIn, SINCE } from "./delivery-filter.js";
-import { DeliveryList } from "./delivery-list.js";
+import { type DeliveryFilter, DeliveryList, filterIn, SINCE } from "./delivery-list.js";
 import { GroupDetails, GroupsCard, isChosen, useDeliveryGroups } from "./groups-card.js";
-import { OperationsCard } from "./operations-card.js";
+import { OperationsCard, useRecentOperations } from "./operations-card.js";
 import { ReplayDialog } from "./replay/replay-dialog.js";
 import { useRetry } from "./retry-button.js";
-import { useRecentOperations } from "./use-operations.js";
 
 export function DeliveriesPage() {
   const filter = filterIn(useAddressQuery());

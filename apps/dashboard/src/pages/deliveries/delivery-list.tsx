@@ -1,11 +1,40 @@
-import type { DeliveryView, OperationFilter, OperationKind } from "@sluice/control-api";
+import type { DeliveryStateView, DeliveryView, OperationFilter, OperationKind } from "@sluice/control-api";
 import { type ReactNode, useState } from "react";
 import { Button } from "../../ui/controls/button.js";
 import { useStableRows } from "../../ui/data/stable-rows.js";
 import { counted } from "../../words/numbers.js";
-import type { DeliveryFilter } from "./delivery-filter.js";
 import { DeliveryTable } from "./delivery-table.js";
-import { type Selected, SelectionBar } from "./selection-bar.js";
+import { type Selected, SelectionBar } from "./retry-button.js";
+
+export const SINCE = {
+  "15m": { label: "Last 15 minutes", ms: 900_000 },
+  "1h": { label: "Last hour", ms: 3_600_000 },
+  "24h": { label: "Last 24 hours", ms: 86_400_000 },
+  "7d": { label: "Last 7 days", ms: 604_800_000 },
+} as const;
+
+/** The filter of the deliveries page, as its address holds it. Empty: no restriction. */
+export interface DeliveryFilter {
+  readonly destination: string;
+  /** Empty: failed and pending. */
+  readonly state: DeliveryStateView | "";
+  /** Part of the reason. */
+  readonly error: string;
+  readonly since: keyof typeof SINCE | "";
+  /** Of a group: only with `destination`. */
+  readonly cause: string;
+}
+
+export function filterIn(query: URLSearchParams): DeliveryFilter {
+  const since = query.get("since");
+  return {
+    destination: query.get("destination") ?? "",
+    state: (query.get("state") ?? "") as DeliveryStateView | "",
+    error: query.get("error") ?? "",
+    cause: query.has("destination") ? (query.get("cause") ?? "") : "",
+    since: since !== null && Object.hasOwn(SINCE, since) ? (since as keyof typeof SINCE) : "",
+  };
+}
 
 const keyOf = ({ id }: DeliveryView): string => id;
 

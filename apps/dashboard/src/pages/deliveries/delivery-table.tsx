@@ -1,13 +1,11 @@
 import { type DeliveryView, describeReason } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useNames } from "../../api/queries.js";
+import { useApi, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { StateBadge } from "../../ui/data/badge.js";
+import { DueTime, StateBadge, Time } from "../../ui/data/facts.js";
 import { type Column, Table } from "../../ui/data/table.js";
-import { DueTime, Time } from "../../ui/data/time.js";
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 import { RetryButton } from "./retry-button.js";
 
 /** The selected rows. */

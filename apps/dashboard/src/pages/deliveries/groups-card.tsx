@@ -1,21 +1,26 @@
 import type { DeliveryGroupView, OperationView } from "@sluice/control-api";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useDestinations, useHealth, useNames, useSources, useTransformations } from "../../api/queries.js";
+import {
+  useApi,
+  useDestinations,
+  useHealth,
+  useNames,
+  useSources,
+  useTransformations,
+} from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
-import { Count } from "../../ui/data/count.js";
+import { Count, Time } from "../../ui/data/facts.js";
 import { type Column, Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { count } from "../../words/numbers.js";
 import { backlogNote } from "../../words/states.js";
-import { visibleText } from "../../words/visible-text.js";
 import { AttemptDetails } from "./attempts.js";
+import { isRunning, useCancelOperation, useRecentOperations, useStartOperation } from "./operations-card.js";
 import { RetryButton } from "./retry-button.js";
-import { isRunning, useCancelOperation, useRecentOperations, useStartOperation } from "./use-operations.js";
 
 /** Of all destinations, or of one. */
 export function useDeliveryGroups(destinationId?: string) {

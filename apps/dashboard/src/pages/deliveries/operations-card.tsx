@@ -1,21 +1,76 @@
-import type { OperationView } from "@sluice/control-api";
-import { useQueryClient } from "@tanstack/react-query";
+import type { OperationInput, OperationView } from "@sluice/control-api";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { useApi } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
-import { Badge } from "../../ui/data/badge.js";
-import { Time } from "../../ui/data/time.js";
+import { Badge, Time } from "../../ui/data/facts.js";
 import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { count, perSecond } from "../../words/numbers.js";
+import { visibleText } from "../../words/messages.js";
+import { count, counted, perSecond } from "../../words/numbers.js";
 import type { Tone } from "../../words/states.js";
-import { visibleText } from "../../words/visible-text.js";
-import {
-  isRunning,
-  operationResult,
-  operationTitle,
-  useCancelOperation,
-  useRecentOperations,
-} from "./use-operations.js";
+
+const VERBS = { retry: "Retry", replay: "Replay", discard: "Discard" } as const;
+
+/** `Retry of 1,204 deliveries`. */
+function operationTitle({ kind, state, total }: OperationView): string {
+  if (state === "selecting") return `${VERBS[kind]}: finding the deliveries`;
+  return `${VERBS[kind]} of ${counted(total, "delivery", "deliveries")}`;
+}
+
+export function isRunning({ state }: OperationView): boolean {
+  return state === "selecting" || state === "running";
+}
+
+/** `1,100 delivered, 4 failed again (HTTP 503), 100 skipped`. */
+function operationResult({ results, causes, waiting }: OperationView): string {
+  const why = causes.map(({ title }) => title).join(", ");
+  const parts = [
+    [results.delivered, "delivered"],
+    [results.discarded, "discarded"],
+    [results.failed, `failed again${why === "" ? "" : ` (${why})`}`],
+    [results.skipped, "skipped"],
+    [waiting, "waiting for a result"],
+  ] as const;
+  const shown = parts.flatMap(([number, words]) => (number === 0 ? [] : [`${count(number)} ${words}`]));
+  return shown.length === 0 ? "No results yet" : shown.join(", ");
+}
+
+/** Operations that are shown on the page: those at work, and those that ended in the last minutes. */
+const SHOWN_FOR_MS = 10 * 60_000;
+const RUNNING_MS = 1_000;
+const IDLE_MS = 10_000;
+
+export function useRecentOperations() {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["operations"],
+    queryFn: async () => (await api.operations.list({ limit: 10 })).items,
+    refetchInterval: (query) => (query.state.data?.some(isRunning) ? RUNNING_MS : IDLE_MS),
+    select: (operations: readonly OperationView[]) =>
+      operations.filter(
+        (one) => isRunning(one) || Date.now() - Date.parse(one.finishedAt ?? one.createdAt) < SHOWN_FOR_MS,
+      ),
+  });
+}
+
+export function useStartOperation() {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (input: Omit<OperationInput, "dryRun">) => api.operations.create(input),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["operations"] }),
+  });
+}
+
+export function useCancelOperation() {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => api.operations.cancel(id),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["operations"] }),
+  });
+}
 
 const STATES: Readonly<Record<OperationView["state"], readonly [label: string, tone: Tone]>> = {
   selecting: ["Running", "wait"],

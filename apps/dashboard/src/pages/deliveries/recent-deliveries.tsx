@@ -1,7 +1,7 @@
 import type { DeliveryView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { Failure, QueryView, Skeleton } from "../../ui/feedback.js";

@@ -1,14 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { useDestinationStatus, useWhatToEnable } from "../../api/queries.js";
+import { useApi, useDestinationStatus, useWhatToEnable } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
 import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { counted } from "../../words/numbers.js";
-import { OperationsCard } from "./operations-card.js";
-import { useStartOperation } from "./use-operations.js";
+import { OperationsCard, useStartOperation } from "./operations-card.js";
 
 /** Retries whatever failed at a destination since a time, for any cause: counted first, then with progress. */
 export function RecoverCard({ destinationId }: { destinationId: string }) {

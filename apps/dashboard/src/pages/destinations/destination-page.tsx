@@ -1,15 +1,12 @@
 import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useCatalog, useDestinationStatus } from "../../api/queries.js";
+import { useApi, useCatalog, useDestinationStatus } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useAddressQuery } from "../../routing/dashboard-router.js";
-import { Badge } from "../../ui/data/badge.js";
+import { Badge } from "../../ui/data/facts.js";
 import { EmptyState } from "../../ui/feedback.js";
-import { DeleteCard } from "../../ui/layout/delete-card.js";
-import { Page } from "../../ui/layout/page.js";
-import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { DeleteCard, Page, ResourcePage } from "../../ui/layout/page.js";
 import { Tabs } from "../../ui/layout/tabs.js";
 import { GroupsCard } from "../deliveries/groups-card.js";
 import { RecentDeliveries } from "../deliveries/recent-deliveries.js";

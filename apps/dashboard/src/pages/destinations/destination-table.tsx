@@ -2,11 +2,11 @@ import type { DestinationStatusView, DestinationView } from "@sluice/control-api
 import { Link } from "wouter";
 import { useActivity } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
+import { LastAt } from "../../ui/data/facts.js";
 import { type Column, Table } from "../../ui/data/table.js";
-import { LastAt } from "../../ui/data/time.js";
+import { visibleText } from "../../words/messages.js";
 import { rateText, successText } from "../../words/numbers.js";
 import { healthWords } from "../../words/states.js";
-import { visibleText } from "../../words/visible-text.js";
 import { BacklogCount, DestinationHealth, HealthNote } from "./health/destination-health.js";
 
 const TONES = ["bad", "wait", "quiet", "good"] as const;

@@ -4,11 +4,33 @@ import { useDestinations, useHealth, useNames } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
-import { ListCard } from "../../ui/layout/list-card.js";
-import { Page } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { EmptyState } from "../../ui/feedback.js";
+import { ListCard, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { DestinationTable, worstFirst } from "./destination-table.js";
-import { NoDestinations } from "./no-destinations.js";
+
+/** Shown instead of the list of destinations. */
+export function NoDestinations() {
+  return (
+    <EmptyState
+      icon="destinations"
+      title="No destinations yet"
+      action={
+        <>
+          <ButtonLink look="primary" icon="webhook" href={addresses.connect("webhooks")}>
+            Connect a webhook
+          </ButtonLink>
+          <ButtonLink href={addresses.catalog()}>Open the catalog</ButtonLink>
+        </>
+      }
+    >
+      <p>
+        Messages are stored but not sent. To connect a webhook, you only need its URL: the guide to{" "}
+        <a href={addresses.guide("guide/webhooks")}>receiving webhooks</a> has a receiver.
+      </p>
+    </EmptyState>
+  );
+}
 
 /** Lists with fewer destinations need no filter. */
 const FILTERED_FROM = 8;

@@ -1,8 +1,7 @@
 import type { DestinationPatch, DestinationView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { HEALTH_KEY, useDestinationStatus } from "../../api/queries.js";
+import { HEALTH_KEY, useApi, useDestinationStatus } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
 import { Switch } from "../../ui/controls/field.js";
 import { Failure, useNotify } from "../../ui/feedback.js";

@@ -1,14 +1,12 @@
 import type { TestSendView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { useApi } from "../../api/api-context.js";
-import { HEALTH_KEY } from "../../api/queries.js";
+import { HEALTH_KEY, useApi } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
-import { Badge } from "../../ui/data/badge.js";
-import { Time } from "../../ui/data/time.js";
+import { Badge, Time } from "../../ui/data/facts.js";
 import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 import { AttemptDetails } from "../deliveries/attempts.js";
 
 /** Sends test messages through the delivery path. The result of the last one is known until the next. */

@@ -4,9 +4,9 @@ import { Button } from "../../ui/controls/button.js";
 import { EmptyState, Failure, Skeleton } from "../../ui/feedback.js";
 import { FirstMessage } from "../sources/snippets.js";
 import type { LogEntry } from "./live-log.js";
+import type { LogPosition } from "./log-list.js";
 import { LogList } from "./log-list.js";
 import type { LiveView } from "./use-live-log.js";
-import type { LogPosition } from "./use-log-position.js";
 
 /** The list of messages, or what is shown while there is none. */
 export function LogContent({

@@ -1,11 +1,53 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useEffect, useId, useRef } from "react";
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from "react";
 import { useNames } from "../../api/queries.js";
 import { NARROW, useMedia } from "../../ui/use-media.js";
 import type { LogEntry } from "./live-log.js";
 import { LogRow } from "./log-row.js";
 import type { LiveView } from "./use-live-log.js";
-import { type LogPosition, useLogPosition } from "./use-log-position.js";
+
+/** The top row of the list, and how many of its pixels are scrolled out of view. */
+export interface LogPosition {
+  readonly row: Pick<LogEntry, "key" | "receivedAt">;
+  readonly hiddenPx: number;
+}
+
+/** Restores the position of the list once and reports it from then on. Loads older rows until the row is there. */
+function useLogPosition({
+  view: { log, version, history, readOlder },
+  rowHeight,
+  position,
+  onPosition,
+  scrollTo,
+}: {
+  view: LiveView;
+  rowHeight: number;
+  /** Where the list starts. Undefined: at the top. */
+  position: LogPosition | undefined;
+  onPosition: (position: LogPosition | undefined) => void;
+  scrollTo: (px: number) => void;
+}) {
+  const wanted = useRef(position);
+  const stopRestoring = () => {
+    wanted.current = undefined;
+  };
+  const canReadOlder = history === "more";
+  // biome-ignore lint/correctness/useExhaustiveDependencies: search again after every change of the log
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return;
+    const { row, hiddenPx } = wanted.current;
+    const index = log.positionOf(row);
+    if (index < 0) return canReadOlder ? readOlder() : undefined;
+    stopRestoring();
+    scrollTo(index * rowHeight + hiddenPx);
+  }, [canReadOlder, log, version]);
+  const onScrolled = (top: number) => {
+    if (wanted.current !== undefined) return;
+    const row = log.at(Math.floor(top / rowHeight));
+    onPosition(top === 0 || row === undefined ? undefined : { row, hiddenPx: top % rowHeight });
+  };
+  return { stopRestoring, onScrolled };
+}
 
 interface LogListProps {
   readonly view: LiveView;

@@ -1,10 +1,9 @@
 import type { VirtualItem } from "@tanstack/react-virtual";
-import { KindTag } from "../../ui/data/badge.js";
+import { KindTag } from "../../ui/data/facts.js";
 import { Icon } from "../../ui/icon.js";
-import { messageDetails, messageTitle, messageUser } from "../../words/messages.js";
+import { messageDetails, messageTitle, messageUser, visibleText } from "../../words/messages.js";
 import { type OverallState, overallStateOf } from "../../words/states.js";
 import { clockTime, exactTime } from "../../words/times.js";
-import { visibleText } from "../../words/visible-text.js";
 import type { LogEntry } from "./live-log.js";
 
 /** One row of the list, at its position in the scrolled content. */

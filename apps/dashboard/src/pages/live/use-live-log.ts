@@ -1,7 +1,7 @@
 import type { LiveEventView } from "@sluice/control-api";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { useApi } from "../../api/api-context.js";
 import { followLive, type StreamState } from "../../api/live-stream.js";
+import { useApi } from "../../api/queries.js";
 import { type History, openHistory } from "./history.js";
 import { LiveLog } from "./live-log.js";
 

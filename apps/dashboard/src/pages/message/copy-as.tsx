@@ -1,9 +1,9 @@
 import type { JsonObject } from "@sluice/protocol";
 import { useCollectorUrl, useSources } from "../../api/queries.js";
-import { copyText } from "../../ui/controls/copy-button.js";
+import { copyText } from "../../ui/controls/button.js";
 import { Menu, MenuItem } from "../../ui/controls/menu.js";
 import { useNotify } from "../../ui/feedback.js";
-import { escapeHidden } from "../../words/visible-text.js";
+import { escapeHidden } from "../../words/messages.js";
 import { newestKey } from "../sources/snippets.js";
 
 /**

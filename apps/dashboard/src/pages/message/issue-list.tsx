@@ -1,5 +1,5 @@
 import { CodeText } from "../../ui/data/code-text.js";
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 
 /** The issues of a message. */
 export function IssueList({

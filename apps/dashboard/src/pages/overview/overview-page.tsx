@@ -2,24 +2,23 @@ import type { DestinationView, RateSpan, SourceView } from "@sluice/control-api"
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useDestinations, useHealth, useInfo, useSources } from "../../api/queries.js";
+import { useApi, useDestinations, useHealth, useInfo, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { Failure, Skeleton } from "../../ui/feedback.js";
 import { Icon } from "../../ui/icon.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { counted } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
 import { DestinationTable, worstFirst } from "../destinations/destination-table.js";
-import { NoDestinations } from "../destinations/no-destinations.js";
+import { NoDestinations } from "../destinations/destinations-page.js";
 import { firstSpan, SpanChoice } from "../rates.js";
 import { FirstMessage } from "../sources/snippets.js";
 import type { Problem } from "./problems.js";
+import { useCurrentProblems } from "./problems.js";
 import { RateCharts, Tiles } from "./rates.js";
-import { useCurrentProblems } from "./use-current-problems.js";
 
 /** Destinations of a problem that are named. */
 const NAMED = 3;

@@ -1,7 +1,7 @@
 import type { DestinationStatusView, DestinationView, ProblemsView } from "@sluice/control-api";
+import { useDestinations, useHealth, useProblems } from "../../api/queries.js";
 import { bytes, count, counted } from "../../words/numbers.js";
-import type { Tone } from "../../words/states.js";
-import { healthWords, needsAttention } from "../../words/states.js";
+import { healthWords, needsAttention, type Tone } from "../../words/states.js";
 
 /** One cause of trouble, with everything that it affects. */
 export interface Problem {
@@ -139,4 +139,15 @@ function sentences(text: string): readonly [first: string, others: string] {
 function earlier(a: string | undefined, b: string | undefined): string | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return a < b ? a : b;
+}
+
+/** Everything that is wrong now, the worst first. `isPending`: until it is known what is. */
+export function useCurrentProblems(): { readonly isPending: boolean; readonly found: readonly Problem[] } {
+  const problems = useProblems();
+  const destinations = useDestinations();
+  const health = useHealth();
+  return {
+    isPending: problems.isPending,
+    found: problemsOf(problems.data, destinations.data ?? [], health.data?.destinations ?? []),
+  };
 }

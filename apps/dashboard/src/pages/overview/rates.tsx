@@ -1,6 +1,6 @@
 import type { RatePointView, RateSpan } from "@sluice/control-api";
 import { useRates } from "../../api/queries.js";
-import { Stat } from "../../ui/data/stat.js";
+import { Stat } from "../../ui/data/facts.js";
 import { Card } from "../../ui/layout/page.js";
 import { count, percent, rateText } from "../../words/numbers.js";
 import { type CountLine, LatencyChart, RateChart, SPANS } from "../rates.js";

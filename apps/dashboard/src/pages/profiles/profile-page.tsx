@@ -2,18 +2,16 @@ import type { ProfileView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useAudiences } from "../../api/queries.js";
+import { useApi, useAudiences } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
-import { Badge } from "../../ui/data/badge.js";
+import { Badge, Time } from "../../ui/data/facts.js";
 import { JsonTree } from "../../ui/data/json-tree.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { visibleText, visibleValue } from "../../words/messages.js";
 import { counted } from "../../words/numbers.js";
-import { visibleText, visibleValue } from "../../words/visible-text.js";
 import { filterOfUser, UserMessages } from "./user-messages.js";
 
 /** A profile can have 1,000 traits. */

@@ -1,17 +1,14 @@
 import type { MessageSummary, ProfileView } from "@sluice/control-api";
 import { formatFilter } from "@sluice/protocol";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useNames } from "../../api/queries.js";
-import { usePagedQuery } from "../../api/use-paged-query.js";
+import { useApi, useNames, usePagedQuery } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { LoadMore } from "../../ui/controls/load-more.js";
+import { LoadMore } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { QueryView } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { messageTitle } from "../../words/messages.js";
-import { visibleValue } from "../../words/visible-text.js";
+import { messageTitle, visibleValue } from "../../words/messages.js";
 
 /** Ids whose messages are listed; a profile can have hundreds. */
 const MOST_IDS = 10;

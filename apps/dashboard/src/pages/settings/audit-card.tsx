@@ -1,12 +1,11 @@
 import type { AuditEntryView } from "@sluice/control-api";
-import { useApi } from "../../api/api-context.js";
-import { usePagedQuery } from "../../api/use-paged-query.js";
-import { LoadMore } from "../../ui/controls/load-more.js";
+import { useApi, usePagedQuery } from "../../api/queries.js";
+import { LoadMore } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/facts.js";
 import { JsonTree } from "../../ui/data/json-tree.js";
-import { Time } from "../../ui/data/time.js";
 import { QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 
 /** What an entry of the audit log says was done, by the operation's name in the API. */
 const ACTIONS: Readonly<Record<string, string>> = {

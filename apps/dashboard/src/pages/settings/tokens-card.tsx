@@ -1,18 +1,14 @@
 import type { CreatedTokenView, TokenAccess, TokenView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { useInfo } from "../../api/queries.js";
+import { useApi, useInfo } from "../../api/queries.js";
 import { Button, IconButton } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
-import { Badge } from "../../ui/data/badge.js";
 import { CodeBlock } from "../../ui/data/code-block.js";
+import { Badge, Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { Failure, QueryView, Skeleton } from "../../ui/feedback.js";
-import { Confirm } from "../../ui/layout/confirm.js";
-import { Dialog } from "../../ui/layout/dialog.js";
-import { DialogActions } from "../../ui/layout/dialog-actions.js";
+import { Confirm, Dialog, DialogActions } from "../../ui/layout/dialog.js";
 import { Card } from "../../ui/layout/page.js";
 
 export function TokensCard() {

@@ -1,9 +1,9 @@
 import type { SourceView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { IconButton } from "../../ui/controls/button.js";
-import { InlineForm } from "../../ui/controls/inline-form.js";
+import { InlineForm } from "../../ui/controls/field.js";
 import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 

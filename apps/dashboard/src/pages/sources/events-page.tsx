@@ -2,20 +2,18 @@ import type { EventListView, EventView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button } from "../../ui/controls/button.js";
+import { Button, Segments } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
-import { Segments } from "../../ui/controls/segments.js";
-import { Badge, KindTag } from "../../ui/data/badge.js";
+import { Badge, KindTag, Time } from "../../ui/data/facts.js";
 import { JsonTree } from "../../ui/data/json-tree.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { EmptyState, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Dialog } from "../../ui/layout/dialog.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { count, counted, percent } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
 import { useSourceEvents } from "./use-source-events.js";
 
 const SHOWN = [

@@ -2,18 +2,16 @@ import type { EventListView, SourcePlanView, SourceView } from "@sluice/control-
 import { readPlan } from "@sluice/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { planQuery } from "../../api/queries.js";
+import { planQuery, useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { Button, ButtonLink } from "../../ui/controls/button.js";
-import { Segments } from "../../ui/controls/segments.js";
+import { Button, ButtonLink, Segments } from "../../ui/controls/button.js";
 import { CodeBlock } from "../../ui/data/code-block.js";
-import { Time } from "../../ui/data/time.js";
+import { Time } from "../../ui/data/facts.js";
 import { Failure, QueryView, Skeleton, useNotify } from "../../ui/feedback.js";
-import { Confirm } from "../../ui/layout/confirm.js";
+import { Confirm } from "../../ui/layout/dialog.js";
 import { Card } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { counted } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
 import { PlanDialog } from "./plan-dialog.js";
 import { useSourceEvents } from "./use-source-events.js";
 

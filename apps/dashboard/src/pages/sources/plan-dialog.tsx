@@ -2,11 +2,10 @@ import type { SourcePlanView } from "@sluice/control-api";
 import { isPlainObject, readPlan } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { AreaField } from "../../ui/controls/field.js";
 import { Failure, useNotify } from "../../ui/feedback.js";
-import { Dialog } from "../../ui/layout/dialog.js";
-import { DialogActions } from "../../ui/layout/dialog-actions.js";
+import { Dialog, DialogActions } from "../../ui/layout/dialog.js";
 
 const EXAMPLE = `{
   "track": {

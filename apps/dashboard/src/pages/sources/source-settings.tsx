@@ -1,9 +1,8 @@
 import type { SourceView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useApi } from "../../api/api-context.js";
-import { DraftConflict } from "../../forms/edit-conflict.js";
-import { TransformationChoice } from "../../forms/transformation-choice.js";
-import { useDraft } from "../../forms/use-draft.js";
+import { useApi } from "../../api/queries.js";
+import { TransformationChoice } from "../../forms/choices.js";
+import { DraftConflict, useDraft } from "../../forms/edit-conflict.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { useNotify } from "../../ui/feedback.js";

@@ -1,21 +1,67 @@
-import type { SourceView } from "@sluice/control-api";
-import { useState } from "react";
-import { Link } from "wouter";
-import { useActivity, useDestinations, useHealth, useSources } from "../../api/queries.js";
+import type { SourceKindView, SourceView } from "@sluice/control-api";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useActivity, useApi, useDestinations, useHealth, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
-import { Badge } from "../../ui/data/badge.js";
+import { SelectField, TextField } from "../../ui/controls/field.js";
+import { Badge, LastAt } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { LastAt } from "../../ui/data/time.js";
-import { EmptyState } from "../../ui/feedback.js";
-import { ListCard } from "../../ui/layout/list-card.js";
-import { Page } from "../../ui/layout/page.js";
+import { EmptyState, Failure } from "../../ui/feedback.js";
+import { Dialog, DialogActions } from "../../ui/layout/dialog.js";
+import { ListCard, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { count, rateText } from "../../words/numbers.js";
 import { healthWords, needsAttention } from "../../words/states.js";
-import { visibleText } from "../../words/visible-text.js";
 import { HealthBadge } from "../destinations/health/destination-health.js";
-import { NewSource } from "./new-source.js";
 import { SOURCE_KINDS } from "./source-kinds.js";
+
+function NewSource({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [, navigate] = useLocation();
+  const [name, setName] = useState("");
+  const [kind, setKind] = useState<SourceKindView>("server");
+  const create = useMutation({
+    mutationFn: () => api.sources.create({ name: name.trim(), kind }),
+    onSuccess: async (source) => {
+      await queries.invalidateQueries({ queryKey: ["sources"] });
+      onClose();
+      navigate(addresses.source(source.id));
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() !== "") create.mutate();
+  };
+  return (
+    <Dialog open={open} onClose={onClose} title="New source">
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Name"
+          placeholder="Web shop"
+          required
+          maxLength={100}
+          error={name !== "" && name.trim() === "" ? "Enter a name." : undefined}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <SelectField
+          label="Kind"
+          hint={SOURCE_KINDS[kind].hint}
+          value={kind}
+          onChange={(event) => setKind(event.target.value as SourceKindView)}
+          options={Object.entries(SOURCE_KINDS).map(([value, words]) => [value, words.label])}
+        />
+        {create.isError && <Failure error={create.error} />}
+        <DialogActions busy={create.isPending} onCancel={onClose}>
+          Create source
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
 
 export function SourcesPage() {
   const sources = useSources();

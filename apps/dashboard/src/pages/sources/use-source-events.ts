@@ -1,6 +1,6 @@
 import type { EventListView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 
 /** All events of a source. There are a few thousand at most. */
 export function useSourceEvents(sourceId: string) {

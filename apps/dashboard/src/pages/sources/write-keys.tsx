@@ -1,12 +1,11 @@
 import type { SourceView, WriteKeyView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
-import { Button, IconButton } from "../../ui/controls/button.js";
-import { CopyButton } from "../../ui/controls/copy-button.js";
-import { Time } from "../../ui/data/time.js";
+import { useApi } from "../../api/queries.js";
+import { Button, CopyButton, IconButton } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/facts.js";
 import { Failure, useNotify } from "../../ui/feedback.js";
-import { Confirm } from "../../ui/layout/confirm.js";
+import { Confirm } from "../../ui/layout/dialog.js";
 import { Card } from "../../ui/layout/page.js";
 
 /** The write keys of a source: create, copy and remove. */

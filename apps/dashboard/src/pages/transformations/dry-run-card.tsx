@@ -2,19 +2,16 @@ import type { TransformationDryRunView, TransformationResult } from "@sluice/con
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useDestinations, useSources } from "../../api/queries.js";
+import { useApi, useDestinations, useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { Table } from "../../ui/data/table.js";
 import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { messageTitle } from "../../words/messages.js";
+import { messageTitle, visibleText } from "../../words/messages.js";
 import { count, counted, duration } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
-import { RESULTS, ResultBadge } from "./trial/result-badge.js";
-import { CodeError, placeText, ResultDetails } from "./trial/result-card.js";
+import { CodeError, placeText, RESULTS, ResultBadge, ResultDetails } from "./trial/result-card.js";
 import { isNewVersion, type TransformationDraft } from "./use-save.js";
 
 const DEFAULT_MESSAGES = 1_000;

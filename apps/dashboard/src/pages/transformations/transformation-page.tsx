@@ -1,9 +1,9 @@
 import "./transformations.css";
 import type { TransformationView } from "@sluice/control-api";
 import { useQuery } from "@tanstack/react-query";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { ResourcePage } from "../../ui/layout/resource-page.js";
+import { ResourcePage } from "../../ui/layout/page.js";
 import { Workspace } from "./workspace.js";
 
 /** How often the page checks whether someone else changed the transformation. */

@@ -3,12 +3,11 @@ import { Link } from "wouter";
 import { useNames, useTransformations } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
+import { Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { EmptyState } from "../../ui/feedback.js";
-import { ListCard } from "../../ui/layout/list-card.js";
-import { Page } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { ListCard, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 
 export function TransformationsPage() {
   const transformations = useTransformations();

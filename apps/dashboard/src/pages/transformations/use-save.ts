@@ -1,7 +1,7 @@
 import type { TransformationView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "wouter";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { useNotify } from "../../ui/feedback.js";
 

@@ -2,17 +2,15 @@ import type { TransformationPatch, TransformationView } from "@sluice/control-ap
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useDestinations, useSources, useTransformations } from "../../api/queries.js";
+import { useApi, useDestinations, useSources, useTransformations } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
 import { Failure, useNotify } from "../../ui/feedback.js";
 import { Icon } from "../../ui/icon.js";
-import { Confirm } from "../../ui/layout/confirm.js";
-import { DeleteCard } from "../../ui/layout/delete-card.js";
-import { Card } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { Confirm } from "../../ui/layout/dialog.js";
+import { Card, DeleteCard } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 
 /** What it is attached to, its secrets, and the way to delete it. */
 export function UseTab({ transformation }: { transformation: TransformationView }) {

@@ -1,14 +1,13 @@
 import type { TransformationVersionView, TransformationView } from "@sluice/control-api";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../api/api-context.js";
+import { useApi } from "../../api/queries.js";
 import { Button } from "../../ui/controls/button.js";
-import { Badge } from "../../ui/data/badge.js";
+import { Badge, Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { Time } from "../../ui/data/time.js";
 import { Failure, QueryView, useNotify } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 import { Difference } from "./difference/difference-view.js";
 
 export function useVersions(id: string | undefined) {

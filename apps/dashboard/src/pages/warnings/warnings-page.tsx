@@ -1,18 +1,16 @@
 import type { ProblemsView, RejectedMessageView } from "@sluice/control-api";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { useApi } from "../../api/api-context.js";
-import { useProblems } from "../../api/queries.js";
+import { useApi, useProblems } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
 import { CodeText } from "../../ui/data/code-text.js";
-import { Count } from "../../ui/data/count.js";
+import { Count, LastAt, Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
-import { LastAt, Time } from "../../ui/data/time.js";
 import { EmptyState, Failure, QueryView, Skeleton } from "../../ui/feedback.js";
 import { Card, Page } from "../../ui/layout/page.js";
+import { visibleText } from "../../words/messages.js";
 import { counted } from "../../words/numbers.js";
-import { visibleText } from "../../words/visible-text.js";
 import { SourceLink } from "../sources/source-link.js";
 
 /** Rejected messages that are grouped. */

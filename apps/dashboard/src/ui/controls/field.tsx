@@ -1,4 +1,5 @@
-import { type ComponentPropsWithRef, type ReactNode, useId } from "react";
+import { type ComponentPropsWithRef, type FormEvent, type ReactNode, useId } from "react";
+import { Button } from "./button.js";
 
 interface FieldProps {
   readonly label: string;
@@ -156,5 +157,48 @@ export function Checkbox({
         )}
       </div>
     </div>
+  );
+}
+
+/** One text field with a submit button beside it. */
+export function InlineForm({
+  label,
+  placeholder = label,
+  value,
+  button,
+  look = "plain",
+  busy = false,
+  className = "",
+  onChange,
+  onSubmit,
+}: {
+  label: string;
+  placeholder?: string;
+  value: string;
+  button: string;
+  look?: "primary" | "plain";
+  busy?: boolean;
+  className?: string;
+  onChange: (text: string) => void;
+  /** Called with the trimmed text, which may be empty. */
+  onSubmit: (text: string) => void;
+}) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit(value.trim());
+  };
+  return (
+    <form className={`row inline-form ${className}`} onSubmit={submit}>
+      <TextField
+        label={label}
+        hideLabel
+        placeholder={placeholder}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <Button type="submit" look={look} busy={busy}>
+        {button}
+      </Button>
+    </form>
   );
 }

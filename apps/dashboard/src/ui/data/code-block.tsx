@@ -1,4 +1,4 @@
-import { CopyButton } from "../controls/copy-button.js";
+import { CopyButton } from "../controls/button.js";
 
 /** Text in a fixed-width font, with a copy button. `whole`: what to copy, if `code` is only the start of it. */
 export function CodeBlock({

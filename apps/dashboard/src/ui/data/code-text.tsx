@@ -1,4 +1,4 @@
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 
 /** A text of the API, with what it puts between backticks as code. */
 export function CodeText({ text, limit }: { text: string; limit?: number }) {

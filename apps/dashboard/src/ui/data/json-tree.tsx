@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useState } from "react";
-import { visibleText } from "../../words/visible-text.js";
+import { visibleText } from "../../words/messages.js";
 import { Icon } from "../icon.js";
 
 /** Entries of one object or array that are shown before "show more". */

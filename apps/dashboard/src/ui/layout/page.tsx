@@ -1,6 +1,10 @@
-import { type ReactNode, useEffect } from "react";
-import { Link } from "wouter";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { Button } from "../controls/button.js";
+import { Failure, QueryView, type ShownQuery, Skeleton } from "../feedback.js";
 import { Icon } from "../icon.js";
+import { Confirm } from "./dialog.js";
 
 interface PageProps {
   readonly title: string;
@@ -65,5 +69,104 @@ export function Card({ title, note, actions, flush = false, children }: CardProp
       )}
       {children}
     </section>
+  );
+}
+
+/** The one list of a page: its error, a skeleton while it loads, the empty state, or the table that `children` renders. */
+export function ListCard<T>({
+  query,
+  empty,
+  children,
+}: {
+  query: ShownQuery<readonly T[]>;
+  empty: ReactNode;
+  children: (items: readonly T[]) => ReactNode;
+}) {
+  if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  return (
+    <Card flush>
+      <QueryView query={query}>{(items) => (items.length === 0 ? empty : children(items))}</QueryView>
+    </Card>
+  );
+}
+
+/** The page of one resource: a skeleton while it loads, its error, or `children`. */
+export function ResourcePage<T>({
+  kind,
+  up,
+  query,
+  children,
+}: {
+  /** The title until the name is loaded. */
+  kind: string;
+  up: { readonly href: string; readonly label: string };
+  query: { readonly data: T | undefined; readonly error: unknown; refetch(): unknown };
+  children: (resource: T) => ReactNode;
+}) {
+  // Loaded data stays when a later call fails. The shell shows that the collector cannot be reached.
+  if (query.data !== undefined) return children(query.data);
+  return (
+    <Page title={kind} up={up}>
+      {query.error ? (
+        <Failure error={query.error} onRetry={() => void query.refetch()} />
+      ) : (
+        <Card>
+          <Skeleton />
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+/** The last card of a resource's page: what deleting it means, and the button. */
+export function DeleteCard({
+  text,
+  name,
+  action,
+  remove,
+  resource,
+  then,
+}: {
+  /** What is deleted and what stays. */
+  text: ReactNode;
+  name: string;
+  /** The text of the button, for example `Delete source`. */
+  action: string;
+  remove: () => Promise<void>;
+  /** The first part of the query keys to invalidate. */
+  resource: string;
+  /** The page to open afterwards. */
+  then: string;
+}) {
+  const queries = useQueryClient();
+  const [, navigate] = useLocation();
+  const [isAsking, setAsking] = useState(false);
+  const removal = useMutation({
+    mutationFn: remove,
+    onSuccess: async () => {
+      navigate(then);
+      await queries.invalidateQueries({ queryKey: [resource] });
+    },
+  });
+  return (
+    <Card title="Delete">
+      <div className="row-apart">
+        <p className="soft grow">{text}</p>
+        <Button icon="deletions" onClick={() => setAsking(true)}>
+          {action}
+        </Button>
+      </div>
+      <Confirm
+        open={isAsking}
+        title={`Delete ${name}?`}
+        action={action}
+        busy={removal.isPending}
+        error={removal.error}
+        onClose={() => setAsking(false)}
+        onConfirm={() => removal.mutate()}
+      >
+        {text}
+      </Confirm>
+    </Card>
   );
 }

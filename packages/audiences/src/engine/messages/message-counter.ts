@@ -16,13 +16,14 @@ import {
   type CrashMarker,
   type CrashMarkers,
   isOneByOne,
+  MOST_SET_ASIDE,
   markMessage,
   markRequest,
   nextMarker,
+  type SetAside,
   type Span,
 } from "../../profiles/crash-marker.js";
 import type { IdentityPolicy } from "../../profiles/identity-policy.js";
-import { MOST_SET_ASIDE, type SetAside } from "../../profiles/set-aside.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { DOCUMENTS, type EngineState, moveCursor } from "../state/engine-state.js";
 import type { Make, UnitResult, UnitRunner } from "../state/unit-runner.js";

@@ -1,7 +1,7 @@
 import { lastMessageIndex, type Offset, offsetAt, type StoredBatch } from "@sluice/event-log";
 import { type AggregateProgress, isRead } from "../../definitions/definition-state.js";
+import { isSetAside, readable } from "../../profiles/crash-marker.js";
 import { identificationOf } from "../../profiles/identities.js";
-import { isSetAside, readable } from "../../profiles/set-aside.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { setDue } from "../evaluation/due-time.js";
 import type { EngineState } from "../state/engine-state.js";

@@ -13,10 +13,10 @@ import { eventConditions, holds } from "../../conditions/evaluate.js";
 import { type ValueState, valueNow } from "../../conditions/value.js";
 import { type DefinitionSet, definitionSet, valueSpecOf } from "../../definitions/definition-set.js";
 import { AUDIENCE, type COMPUTED_TRAIT } from "../../definitions/definitions.js";
+import { isSetAside, readable, type SetAside } from "../../profiles/crash-marker.js";
 import { identificationOf } from "../../profiles/identities.js";
 import { decodeProfile, type Profile, userFields } from "../../profiles/profile.js";
-import { SCANNED_BYTES } from "../../profiles/scanned-bytes.js";
-import { isSetAside, readable, type SetAside } from "../../profiles/set-aside.js";
+import { SCANNED_BYTES } from "../../profiles/profile-bounds.js";
 import { readingOf } from "../evaluation/profile-reading.js";
 import { eventsOf, type TrackEvent } from "../messages/take-message.js";
 

@@ -7,7 +7,7 @@ import {
 } from "@sluice/event-log";
 import { type SerialQueue, serialQueue } from "@sluice/resilience";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
-import { setAsideView } from "../../profiles/set-aside.js";
+import { setAsideView } from "../../profiles/crash-marker.js";
 import type { Audiences, AudiencesOptions } from "./audiences.js";
 import { DefinitionsInForce } from "./definitions-in-force.js";
 import { FreshReaders } from "./fresh-readers.js";

@@ -12,8 +12,7 @@ import {
   nextWakeMs,
 } from "../../definitions/definition-state.js";
 import { AUDIENCE, type Definition } from "../../definitions/definitions.js";
-import type { CrashMarker } from "../../profiles/crash-marker.js";
-import type { SetAside } from "../../profiles/set-aside.js";
+import type { CrashMarker, SetAside } from "../../profiles/crash-marker.js";
 import type { Numbers, UnitOfWork } from "../../profiles/unit-of-work.js";
 
 /** Names of the engine's documents in the store, beside `aspect:<number>` and `definition:<id>`. */

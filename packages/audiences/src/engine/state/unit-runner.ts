@@ -8,10 +8,10 @@ import {
 } from "@sluice/event-log";
 import { serialQueue } from "@sluice/resilience";
 import { BoundedMap } from "../../profiles/bounded-map.js";
+import type { SetAside } from "../../profiles/crash-marker.js";
 import type { ProfileCache } from "../../profiles/fetched-profiles.js";
 import type { LeftOutOfProfile } from "../../profiles/profile.js";
 import { decodeProfile, type Profile } from "../../profiles/profile.js";
-import type { SetAside } from "../../profiles/set-aside.js";
 import { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { type EngineState, type EngineStatus, loadEngineState, statusOf } from "./engine-state.js";
 

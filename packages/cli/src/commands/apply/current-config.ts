@@ -1,5 +1,5 @@
 import type { AdminClient } from "@sluice/admin-client";
-import { collect } from "../../connection/collect.js";
+import { collect } from "../../connection/find-by-name.js";
 import type { DeclaredConfig } from "./declared-config.js";
 import type { CurrentItem } from "./plan-changes.js";
 import type { CurrentTransformation } from "./plan-transformations.js";

@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 import { findWriteKey, type WriteKeyOptions } from "../../connection/connection.js";
-import { isLoopbackUrl } from "../../connection/loopback-url.js";
+import { isLoopbackUrl } from "../../connection/listening-file.js";
 import type { Io } from "../../terminal/io.js";
 import type { Check } from "./check.js";
 

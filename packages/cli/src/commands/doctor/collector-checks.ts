@@ -6,7 +6,7 @@ import { type ConnectionOptions, connect } from "../../connection/connection.js"
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { plural, shellWord } from "../../terminal/plural.js";
-import { bytesText } from "../run/backup-text.js";
+import { bytesText } from "../run/backup.js";
 import type { Check } from "./check.js";
 import { checkDestinations } from "./destination-checks.js";
 import { checkFreeSpace } from "./machine-checks.js";

@@ -1,6 +1,6 @@
 import { systemClock } from "@sluice/resilience";
 import type { Io } from "../../terminal/io.js";
-import type { KnownTargets, Targets } from "./read-targets.js";
+import type { KnownTargets, Targets } from "./choose-delivery.js";
 
 export interface RefusedJoins {
   /** The source's total since the collector started. */

@@ -5,10 +5,10 @@ import type { Io } from "../../terminal/io.js";
 import { plural } from "../../terminal/plural.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 import type { Checkpoint } from "./checkpoint.js";
+import type { Targets } from "./choose-delivery.js";
 import { deliveryText } from "./choose-delivery.js";
 import type { ImportProgress } from "./import-records.js";
 import { addUp, perSecond } from "./progress-tracker.js";
-import type { Targets } from "./read-targets.js";
 
 interface ImportResult {
   readonly progress: ImportProgress;

@@ -1,16 +1,14 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { Command } from "commander";
 import { FILTER_HELP, readFilterArgument, readLimit, withLimit, withTimeRange } from "../../arguments.js";
-import { collectUpTo } from "../../connection/collect.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { namesOf } from "../../connection/find-by-name.js";
+import { collectUpTo, namesOf } from "../../connection/find-by-name.js";
 import { examples } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
-import { messagesTable, refusedHint, rejectedTable } from "./message-tables.js";
-import { destinationsOf, messageDetails } from "./message-text.js";
+import { destinationsOf, messageDetails, messagesTable, refusedHint, rejectedTable } from "./message-text.js";
 
 interface ListOptions extends CommandOptions {
   readonly limit: string;

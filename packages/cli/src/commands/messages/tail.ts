@@ -2,15 +2,13 @@ import { type AdminClient, AdminUnreachable, type LiveItem } from "@sluice/admin
 import { backoffDelayMs, systemClock } from "@sluice/resilience";
 import type { Command } from "commander";
 import { definedFields, FILTER_HELP, readCount, readFilterArgument, readInteger } from "../../arguments.js";
-import { collectUpTo } from "../../connection/collect.js";
 import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
-import { destinationNames } from "../../connection/find-by-name.js";
+import { collectUpTo, destinationNames } from "../../connection/find-by-name.js";
 import { examples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
 import { terminalJson } from "../../terminal/terminal-text.js";
-import { messageLine, outcomeLine, rejectedLine } from "./message-lines.js";
-import { refusedHint } from "./message-tables.js";
+import { messageLine, outcomeLine, refusedHint, rejectedLine } from "./message-text.js";
 
 interface TailOptions extends CommandOptions {
   readonly last: string;

@@ -4,8 +4,7 @@ import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
 import { shellWord } from "../../terminal/plural.js";
 import { planViews } from "./plan-views.js";
-import { readPlanFile } from "./read-plan-file.js";
-import { writeMade } from "./write-made.js";
+import { readPlanFile, writeMade } from "./read-plan-file.js";
 
 interface ViewsOptions {
   readonly json?: boolean;

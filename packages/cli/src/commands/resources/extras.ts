@@ -10,8 +10,8 @@ import type {
 } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields, durationText } from "../../arguments.js";
-import { collect } from "../../connection/collect.js";
 import { readHealth } from "../../connection/destination-health.js";
+import { collect } from "../../connection/find-by-name.js";
 import { recordText } from "../../endpoints/answer-text.js";
 import type { Extra } from "../../endpoints/endpoint-command.js";
 import { CommandFailure } from "../../failures.js";

@@ -8,7 +8,7 @@ import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
 import { terminalText } from "../../terminal/terminal-text.js";
-import { bytesText } from "./backup-text.js";
+import { bytesText } from "./backup.js";
 
 type Progress = Parameters<MigrateOptions["onProgress"]>[0];
 

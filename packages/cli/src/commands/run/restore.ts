@@ -5,7 +5,7 @@ import { examples, newCommand } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
 import { show } from "../../terminal/show.js";
 import { terminalText } from "../../terminal/terminal-text.js";
-import { backupLine, summary, unusable } from "./backup-text.js";
+import { backupLine, summary, unusable } from "./backup.js";
 
 interface RestoreCommandOptions {
   readonly dataDir: string;

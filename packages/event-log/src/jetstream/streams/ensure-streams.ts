@@ -1,7 +1,13 @@
 import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import type { Clock } from "@sluice/resilience";
-import { API_ERRORS, apiErrorCode, isElecting, isWithoutResponders, reasonOf } from "../api-errors.js";
-import { EngineRefused } from "../refusal.js";
+import {
+  API_ERRORS,
+  apiErrorCode,
+  EngineRefused,
+  isElecting,
+  isWithoutResponders,
+  reasonOf,
+} from "../api-errors.js";
 import {
   type ClusterIdentity,
   identityOf,

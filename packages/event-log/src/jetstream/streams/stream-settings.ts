@@ -6,7 +6,7 @@ import {
   StoreCompression,
   type StreamConfig,
 } from "@nats-io/jetstream";
-import { EngineRefused } from "../refusal.js";
+import { EngineRefused } from "../api-errors.js";
 
 /** The format of the streams. Another number means: this program does not understand them. */
 export const FORMAT = 1;

@@ -1,7 +1,6 @@
 import type { StreamInfo } from "@nats-io/jetstream";
 import type { Clock } from "@sluice/resilience";
-import { reasonOf } from "../api-errors.js";
-import { EngineRefused } from "../refusal.js";
+import { EngineRefused, reasonOf } from "../api-errors.js";
 
 /** What a server says about itself on its monitoring page. */
 export interface ServerFacts {

@@ -1,17 +1,35 @@
 import type { Clock } from "@sluice/resilience";
+import type { ProfileStore } from "../../ports/profiles.js";
 import type { AppliedEntry, LogStats } from "../../sqlite/calls/operations.js";
+import { passedOn } from "../../sqlite/calls/passed-on.js";
+import type { StoreConnection } from "../../sqlite/client/connection.js";
 import { StoreClient } from "../../sqlite/client/store-client.js";
 import type { Copy } from "../copy.js";
 import type { ReplicationEngine } from "../engine.js";
 import type { LeadingStores } from "../replica.js";
 import { Writer } from "../writer/writer.js";
 import { LeadingConnection } from "./leading-connection.js";
-import { replicatedProfiles } from "./replicated-profiles.js";
+
+/** The owner's profiles: commits go through the log, and reads to the local copy. */
+function replicatedProfiles(connection: Pick<StoreConnection, "ask">): ProfileStore {
+  return {
+    ...passedOn("profiles", (operation, args) => connection.ask(operation, args)),
+    async commit(change) {
+      await connection.ask("commitProfiles", change);
+    },
+    async compact() {
+      await connection.ask("compact", {});
+    },
+    snapshots: passedOn("profileSnapshots", (operation, args) => connection.ask(operation, args)),
+    // The stores of an owner are closed together.
+    close: async () => {},
+  };
+}
 
 /** Append requests of this size take no more batches. Several share an entry. */
 const REQUEST_BYTES = 256 * 1024;
 
-export interface LeadParts {
+interface LeadParts {
   readonly engine: ReplicationEngine;
   readonly clock: Clock;
   /** It contains the entry with which this process took over. */

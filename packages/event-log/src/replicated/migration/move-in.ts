@@ -10,10 +10,16 @@ import type { ReplicationEngine } from "../engine.js";
 import { loadSnapshot } from "../snapshots/load-snapshot.js";
 import { listSnapshots, metadataOf, nameOfSnapshot } from "../snapshots/snapshot-record.js";
 import { type Contents, contentsOf, differences } from "./contents.js";
-import { MARK_SEQUENCE, MIGRATION_NODE, markMoveIn, moveInState, refusalOf } from "./migration-mark.js";
+import {
+  MARK_SEQUENCE,
+  MIGRATION_NODE,
+  makePlain,
+  markMoveIn,
+  moveInState,
+  refusalOf,
+} from "./migration-mark.js";
 import type { MigrationProgress, MigrationResult } from "./migration-result.js";
 import { MigrationDiffers, MigrationRefused } from "./migration-result.js";
-import { makePlain } from "./plain-folder.js";
 import { contentsOfFolder, copyFolder, type LockedFolder, lockFolder, withDatabases } from "./read-folder.js";
 
 /** In the data folder, while it is copied. */

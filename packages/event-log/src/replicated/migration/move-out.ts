@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@sluice/resilience";
-import { syncDirectory } from "../../file-log/sync-directory.js";
+import { syncDirectory } from "../../file-log/beginning.js";
 import type { Applied } from "../../sqlite/calls/applied.js";
 import { DATABASE_FILE } from "../../sqlite/database/database.js";
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
@@ -10,10 +10,9 @@ import { EntriesTrimmed, type ReplicationEngine } from "../engine.js";
 import { lostEntries } from "../leading/take-over.js";
 import { loadSnapshot } from "../snapshots/load-snapshot.js";
 import { type Contents, differences } from "./contents.js";
-import { MIGRATION_NODE, moveInState } from "./migration-mark.js";
+import { MIGRATION_NODE, makePlain, moveInState } from "./migration-mark.js";
 import type { MigrationProgress, MigrationResult } from "./migration-result.js";
 import { MigrationDiffers, MigrationRefused } from "./migration-result.js";
-import { makePlain } from "./plain-folder.js";
 import { contentsOfFolder } from "./read-folder.js";
 
 /** In the folder to make, until it is whole. A collector does not start on a folder that has it and no database. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { syncDirectory } from "../../file-log/sync-directory.js";
+import { syncDirectory } from "../../file-log/beginning.js";
 import { DATABASE_FILE } from "../../sqlite/database/database.js";
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
 import { type ReplicationEngine, SnapshotDamaged } from "../engine.js";

@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { BatchContent, StoredBatch } from "../../message/batch.js";
-import { lastMessageIndex } from "../../message/last-message.js";
-import { type Offset, offsetAt } from "../../message/offset.js";
+import { lastMessageIndex, type Offset, offsetAt } from "../../message/last-message.js";
 import { ByteReader, ByteWriter } from "./bytes.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { Identity } from "../../message/identity.js";
-import type { Offset } from "../../message/offset.js";
+import type { Offset } from "../../message/last-message.js";
 import type {
   Consumers,
   Delivery,
@@ -9,12 +9,12 @@ import type {
   ScannedDelivery,
   ScanPart,
 } from "../../ports/consumers.js";
+import type { UsageCounters } from "../../ports/documents.js";
 import type { StoreErrorCode } from "../../ports/errors.js";
 import type { EventLog, MessageQuery } from "../../ports/event-log.js";
 import type { ProfileCommit, ProfileStore } from "../../ports/profiles.js";
 import type { Rejection } from "../../ports/rejections.js";
 import type { SnapshotInfo, Snapshots } from "../../ports/snapshots.js";
-import type { UsageCounters } from "../../ports/usage.js";
 import type { AppendRequest } from "./append-request.js";
 import type { Applied } from "./applied.js";
 import type { LogRow } from "./log-row.js";

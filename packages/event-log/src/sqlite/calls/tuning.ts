@@ -1,4 +1,10 @@
-import type { RetentionOptions } from "./retention-options.js";
+/** How long messages are kept. Retention drops whole segments, and never one that a consumer still needs. */
+export interface RetentionOptions {
+  /** Maximum age of messages and refused messages, in milliseconds. Default: unlimited. */
+  readonly maxAgeMs?: number;
+  /** Maximum size on disk, in bytes: the oldest messages are dropped. Default: unlimited. */
+  readonly maxBytes?: number;
+}
 
 /** Sizes inside the embedded store. Only tests and benchmarks change them. */
 export interface StoreTuning {

@@ -1,7 +1,6 @@
 import type { NewBatch, StoredBatch, StoredMessage } from "../../message/batch.js";
 import { decodeBatch } from "../../message/decode-batch.js";
-import { lastMessageIndex } from "../../message/last-message.js";
-import { BEFORE_FIRST, type Offset, offsetAt } from "../../message/offset.js";
+import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "../../message/last-message.js";
 import { StorageUnavailable } from "../../ports/errors.js";
 import type { AppendResult, EventLog, LogTally, MessageQuery } from "../../ports/event-log.js";
 import { matchesQuery, readPosition, writePosition } from "../../rules/page-cursor.js";

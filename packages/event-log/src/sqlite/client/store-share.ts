@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
-import { ADMISSION_KINDS } from "../../ports/document-kinds.js";
 import type { ConfigChange, ConfigStore } from "../../ports/documents.js";
-import type { SharePort } from "../../ports/share-port.js";
+import { ADMISSION_KINDS } from "../../ports/documents.js";
+import type { SharePort } from "../../ports/store.js";
 import { followInTime } from "../../rules/following.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import type {

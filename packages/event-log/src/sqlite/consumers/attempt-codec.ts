@@ -1,8 +1,8 @@
-import type { Offset } from "../../message/offset.js";
+import type { Offset } from "../../message/last-message.js";
 import type { Attempt } from "../../ports/consumers.js";
 import { ByteReader, ByteWriter } from "../calls/bytes.js";
 import { ABSENT, ATTEMPT, encodeSettlement } from "../calls/settle-request.js";
-import { MOST_STRINGS, type Strings, WRITTEN_OUT } from "./strings.js";
+import { MOST_STRINGS, type Strings, WRITTEN_OUT } from "./outcome-codec.js";
 
 /*
  * An attempt has two kinds of text. Many messages share URLs, addresses, error codes and request headers, so these are in `Strings`. The

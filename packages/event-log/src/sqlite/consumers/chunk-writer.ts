@@ -2,8 +2,8 @@ import { ByteWriter } from "../calls/bytes.js";
 import { ATTEMPT, FINAL_STATES } from "../calls/settle-request.js";
 import { AttemptEncoder } from "./attempt-codec.js";
 import { type ChunkContent, FULL_BYTES, REACH, STREAM, type Stream } from "./chunks.js";
+import type { Strings } from "./outcome-codec.js";
 import { OutcomeEncoder, type OutcomeEntry } from "./outcome-codec.js";
-import type { Strings } from "./strings.js";
 
 /** Collects the newest chunk of a stream. */
 export class ChunkWriter implements ChunkContent {

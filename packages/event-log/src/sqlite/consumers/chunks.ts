@@ -3,8 +3,8 @@ import { crc32 } from "node:zlib";
 import type { Attempt } from "../../ports/consumers.js";
 import { DamagedData, reading } from "../database/damage.js";
 import { readAttempts } from "./attempt-codec.js";
+import type { Strings } from "./outcome-codec.js";
 import { type OutcomeEntry, readOutcomes } from "./outcome-codec.js";
-import type { Strings } from "./strings.js";
 
 /**
  * A chunk has consecutive outcomes or attempts of one consumer, each as its difference from the previous one: three bytes for the outcome

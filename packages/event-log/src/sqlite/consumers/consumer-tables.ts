@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Offset } from "../../message/offset.js";
+import type { Offset } from "../../message/last-message.js";
 import type { Attempt, ConsumerState, Delivery, FinalState, SentRange } from "../../ports/consumers.js";
-import { dueAt, newReplay } from "../../rules/replays.js";
+import { dueAt, newReplay } from "../../rules/carry-over.js";
 import { ByteWriter } from "../calls/bytes.js";
 import type { RetryNowRequest } from "../calls/operations.js";
 import { Refusal } from "../calls/refusal.js";
@@ -13,9 +13,9 @@ import { AttemptEncoder, writeAttempts } from "./attempt-codec.js";
 import { ChunkWriter } from "./chunk-writer.js";
 import { type ChunkRow, Chunks, REACH, STREAM } from "./chunks.js";
 import { LateRows } from "./late-rows.js";
+import { Strings } from "./outcome-codec.js";
 import { PurgedMessages } from "./purged-messages.js";
 import { RetryQueue, RetryTable } from "./retries.js";
-import { Strings } from "./strings.js";
 
 export interface Consumer {
   readonly no: number;

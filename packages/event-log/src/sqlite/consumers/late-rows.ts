@@ -3,7 +3,7 @@ import type { Attempt, FinalState } from "../../ports/consumers.js";
 import { FINAL_STATES } from "../calls/settle-request.js";
 import { DamagedData, reading } from "../database/damage.js";
 import { readAttempts } from "./attempt-codec.js";
-import type { Strings } from "./strings.js";
+import type { Strings } from "./outcome-codec.js";
 
 export interface LateAttempt {
   readonly no: number;

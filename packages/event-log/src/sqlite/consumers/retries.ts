@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Offset } from "../../message/offset.js";
+import type { Offset } from "../../message/last-message.js";
 import type { Lane, Retry } from "../../ports/consumers.js";
 import { DamagedData, isDamage, reading } from "../database/damage.js";
 import { type RetryUrls, readRetryUrls } from "./retry-urls.js";

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { syncDirectory } from "../../file-log/sync-directory.js";
+import { syncDirectory } from "../../file-log/beginning.js";
 import { DATABASE_FILE } from "./database-name.js";
 import { signsOfEmptiedStore } from "./emptied-store.js";
 import { SCHEMA_STEPS } from "./schema.js";

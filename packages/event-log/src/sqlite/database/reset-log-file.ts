@@ -9,7 +9,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { syncDirectory } from "../../file-log/sync-directory.js";
+import { syncDirectory } from "../../file-log/beginning.js";
 import { DATABASE_FILE } from "./database-name.js";
 
 const PIECE_BYTES = 1024 * 1024;

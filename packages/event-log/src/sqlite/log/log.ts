@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Offset } from "../../message/last-message.js";
 import { lastMessageIndex } from "../../message/last-message.js";
-import type { Offset } from "../../message/offset.js";
 import { overwriteMessages } from "../../message/overwrite-messages.js";
 import type { LogTally } from "../../ports/event-log.js";
 import { tallyBatches } from "../../rules/tally-batches.js";
@@ -18,8 +18,7 @@ import type { AppendAnswer, LogOperations, ReadAnswer } from "../calls/operation
 import { isDamage, reading } from "../database/damage.js";
 import { pageBytesOf } from "../database/database.js";
 import type { Segments } from "../index/segments.js";
-import { emptyRow } from "./empty-row.js";
-import { pageWaste } from "./page-waste.js";
+import { emptyRow, pageWaste } from "./page-waste.js";
 import { PendingWrite } from "./pending-write.js";
 import { batchesOf, type RequestBatch, refuseLongBatches } from "./request-batches.js";
 import type { Usage } from "./usage.js";

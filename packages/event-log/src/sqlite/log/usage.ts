@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { FinalState } from "../../ports/consumers.js";
-import type { UsageDay } from "../../ports/usage.js";
-import { dayOf } from "../../rules/usage-day.js";
+import type { UsageDay } from "../../ports/documents.js";
+import { dayOf } from "../../rules/in-wall-time.js";
 import { DamagedData, isDamage } from "../database/damage.js";
 
 const DAYS_GIVEN = 90;

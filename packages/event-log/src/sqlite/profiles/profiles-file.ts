@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { nextFreeName } from "../database/next-free-name.js";
+import { nextFreeName } from "../database/database-name.js";
 
 /** Profiles have their own file, so that their random writes do not slow down the log's commits, or wait for them. */
 export const PROFILES_FILE = "profiles.db";

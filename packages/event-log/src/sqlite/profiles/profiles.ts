@@ -1,9 +1,9 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { BEFORE_FIRST, type Offset } from "../../message/offset.js";
+import { BEFORE_FIRST, type Offset } from "../../message/last-message.js";
+import type { Page, PageRequest } from "../../ports/documents.js";
 import { StorageUnavailable, StoreError } from "../../ports/errors.js";
-import type { Page, PageRequest } from "../../ports/page.js";
 import type {
   MemberRecord,
   PendingMessage,

@@ -3,8 +3,7 @@ import { crc32 } from "node:zlib";
 import { readAttempts } from "../consumers/attempt-codec.js";
 import { STREAM } from "../consumers/chunks.js";
 import { REMOVED } from "../consumers/consumer-tables.js";
-import { readOutcomes } from "../consumers/outcome-codec.js";
-import { Strings } from "../consumers/strings.js";
+import { readOutcomes, Strings } from "../consumers/outcome-codec.js";
 
 /** Replaces a lost text. Empty texts are never decoded. */
 const LOST_TEXT = "";

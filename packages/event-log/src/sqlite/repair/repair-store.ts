@@ -12,12 +12,11 @@ import {
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "@sluice/resilience";
+import { mendBeginning, syncDirectory } from "../../file-log/beginning.js";
 import { LOG_FILE } from "../../file-log/file-log.js";
-import { mendBeginning } from "../../file-log/mend-beginning.js";
-import { syncDirectory } from "../../file-log/sync-directory.js";
 import { FolderInUse, StorageUnavailable, StoreError } from "../../ports/errors.js";
 import { checkNode } from "../database/check-node.js";
-import { nextFreeName } from "../database/next-free-name.js";
+import { nextFreeName } from "../database/database-name.js";
 import type { RepairedRows } from "./log/repair-rows.js";
 import type { Salvage } from "./salvage.js";
 

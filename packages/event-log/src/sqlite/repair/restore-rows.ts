@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type OutcomeEntry, readOutcomes } from "../consumers/outcome-codec.js";
-import { Strings } from "../consumers/strings.js";
+import { type OutcomeEntry, readOutcomes, Strings } from "../consumers/outcome-codec.js";
 import type { Value } from "./pages/read-cells.js";
 import type { Salvage } from "./salvage.js";
 

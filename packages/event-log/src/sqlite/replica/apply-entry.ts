@@ -4,10 +4,10 @@ import type { AppliedEntry, Call, CallAnswer, OperationName } from "../calls/ope
 import { DONE, isWrite } from "../calls/operations.js";
 import { Refusal, refusedWith } from "../calls/refusal.js";
 import { asRefusal } from "../database/damage.js";
+import type { LoggedSettings } from "./applied-mark.js";
 import type { LoggedCall } from "./call-codec.js";
 import { decodeEntry, MOVE_IN, type Part } from "./entry.js";
 import { judge } from "./judge.js";
-import type { LoggedSettings } from "./settings.js";
 
 /** The first entry of each session. From it on, entries of other sessions are ignored. */
 export interface Takeover {

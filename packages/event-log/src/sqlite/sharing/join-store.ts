@@ -1,8 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { ConfigStore } from "../../ports/documents.js";
 import { StorageUnavailable } from "../../ports/errors.js";
-import type { SharePort } from "../../ports/share-port.js";
-import type { Store, StoreHealth } from "../../ports/store.js";
+import type { SharePort, Store, StoreHealth } from "../../ports/store.js";
 import { type ConfigWatchers, configWatchers } from "../../rules/following.js";
 import type { OperationName, Operations } from "../calls/operations.js";
 import type { FromHost, FromMember } from "../calls/share-messages.js";

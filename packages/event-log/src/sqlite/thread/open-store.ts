@@ -46,13 +46,18 @@ import { Log } from "../log/log.js";
 import { Rejections } from "../log/rejections.js";
 import { Usage } from "../log/usage.js";
 import { openProfileFile, type ProfileFile } from "../profiles/profiles.js";
-import { AppliedMark } from "../replica/applied-mark.js";
+import {
+  AppliedMark,
+  areLogged,
+  settingsOf,
+  storeLoggedSettings,
+  withLoggedSettings,
+} from "../replica/applied-mark.js";
 import type { CopyStore, Takeover } from "../replica/apply-entry.js";
 import type { LoggedCall } from "../replica/call-codec.js";
 import { encodeCall } from "../replica/call-codec.js";
 import { encodeEntry, type Part } from "../replica/entry.js";
 import { withoutNulls } from "../replica/logged-profiles.js";
-import { areLogged, settingsOf, storeLoggedSettings, withLoggedSettings } from "../replica/settings.js";
 import { Compaction } from "../retention/compaction.js";
 import { Retention } from "../retention/retention.js";
 import { DeliveryList } from "../search/delivery-list.js";
@@ -61,10 +66,9 @@ import { MessageSearch } from "../search/message-search.js";
 import { FileSnapshot } from "../snapshot/file-snapshot.js";
 import { type BackgroundWork, backgroundWork } from "./background-work.js";
 import { bringUp, damagedLog } from "./bring-up.js";
-import { clearTables } from "./clear-tables.js";
 import { type HandledName, type Handlers, handlers, type Preparers, preparers } from "./handlers.js";
 import type { Opening } from "./opening.js";
-import { Transaction } from "./transaction.js";
+import { clearTables, Transaction } from "./transaction.js";
 
 /** Entries are mostly of at most two megabytes. The room of a larger one is not kept. */
 const MOST_ROOM_BYTES = 4 * 1024 * 1024;

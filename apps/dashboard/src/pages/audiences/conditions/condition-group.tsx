@@ -3,7 +3,6 @@ import { Button, IconButton } from "../../../ui/controls/button.js";
 import { SelectField } from "../../../ui/controls/field.js";
 import { Menu, MenuItem } from "../../../ui/controls/menu.js";
 import { Icon } from "../../../ui/icon.js";
-import type { BuilderContext } from "./builder-context.js";
 import {
   type AudienceDraft,
   type DraftNode,
@@ -15,8 +14,8 @@ import {
   newTrait,
   type TraitDraft,
 } from "./condition-draft.js";
-import { EventFields } from "./event-fields.js";
-import { NegationField } from "./negation-field.js";
+import type { BuilderContext } from "./event-fields.js";
+import { EventFields, NegationField } from "./event-fields.js";
 
 /** A group of conditions, which may hold further groups. `path` is the position that the validator reports. */
 export function ConditionGroup({

@@ -1,3 +1,5 @@
+import type { AudienceView } from "@sluice/control-api";
+import type { ConditionIssue } from "@sluice/protocol";
 import { useId } from "react";
 import { ComparisonFields } from "../../../forms/comparison/comparison-fields.js";
 import { DurationFields } from "../../../forms/duration.js";
@@ -5,9 +7,44 @@ import { PropertySuggestions } from "../../../forms/event-suggestions.js";
 import { Button, IconButton } from "../../../ui/controls/button.js";
 import { SelectField, TextField } from "../../../ui/controls/field.js";
 import { Icon } from "../../../ui/icon.js";
-import type { BuilderContext } from "./builder-context.js";
-import { type EventDraft, newTest, type TestDraft } from "./condition-draft.js";
-import { NegationField } from "./negation-field.js";
+import { type DraftNode, type EventDraft, newTest, type TestDraft } from "./condition-draft.js";
+
+/** What every node of the condition builder needs. */
+export interface BuilderContext {
+  readonly audiences: readonly AudienceView[];
+  /** Id of the `datalist` with the names of events. */
+  readonly eventListId: string;
+  readonly issues: readonly ConditionIssue[];
+  /** Replaces a node; with undefined, removes it. */
+  readonly onChange: (node: number, change: DraftNode | undefined) => void;
+}
+
+/** Chooses between a condition and its negation, in the words of its kind. */
+export function NegationField({
+  label,
+  words: [positive, negative],
+  negated,
+  onChange,
+}: {
+  label: string;
+  words: readonly [positive: string, negative: string];
+  negated: boolean;
+  onChange: (part: { readonly negated: boolean }) => void;
+}) {
+  return (
+    <SelectField
+      label={label}
+      hideLabel
+      className="fit-input"
+      value={negated ? "not" : "yes"}
+      options={[
+        ["yes", positive],
+        ["not", negative],
+      ]}
+      onChange={(event) => onChange({ negated: event.target.value === "not" })}
+    />
+  );
+}
 
 interface EventFieldsProps {
   readonly condition: EventDraft;

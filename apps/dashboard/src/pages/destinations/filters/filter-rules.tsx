@@ -1,15 +1,16 @@
 import type { DestinationView, FilterRuleView } from "@sluice/control-api";
+import { MESSAGE_KINDS } from "@sluice/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { useApi } from "../../../api/api-context.js";
-import { remoteChange } from "../../../forms/use-draft.js";
+import { type FormEvent, useState } from "react";
+import { useApi } from "../../../api/queries.js";
+import { EditConflict, type RemoteChange, remoteChange } from "../../../forms/edit-conflict.js";
 import { Button } from "../../../ui/controls/button.js";
 import { Menu, MenuItem } from "../../../ui/controls/menu.js";
 import { Failure } from "../../../ui/feedback.js";
+import { Dialog, DialogActions } from "../../../ui/layout/dialog.js";
 import { Card } from "../../../ui/layout/page.js";
-import { RuleDialog } from "./rule-dialog.js";
-import { moved, withRule } from "./rule-draft.js";
-import { ruleInWords } from "./rule-words.js";
+import { moved, newRule, ruleDraftOf, ruleInWords, ruleIssues, ruleOf, withRule } from "./rule-draft.js";
+import { ActionFields, ConditionFields, EventsField, KindFields } from "./rule-fields.js";
 
 /** `of` is the destination as it was when editing began. If someone changed it since, saving reports a conflict. */
 type Editing =
@@ -152,4 +153,61 @@ function EditedRule({
 /** The latest version, unless its rules changed since editing began: then saving the old one must fail. */
 function versionToReplace(begun: DestinationView, latest: DestinationView): DestinationView {
   return JSON.stringify(begun.filters) === JSON.stringify(latest.filters) ? latest : begun;
+}
+
+interface RuleFormProps {
+  /** Undefined: a new one. */
+  readonly rule: FilterRuleView | undefined;
+  readonly busy: boolean;
+  readonly error: unknown;
+  /** Someone changed the rules since this form was opened. */
+  readonly remote: RemoteChange<DestinationView> | undefined;
+  readonly onDiscard: () => void;
+  /** `upon`: the destination as someone else changed it, to be overwritten. */
+  readonly onSave: (rule: FilterRuleView, upon?: DestinationView) => void;
+  readonly onClose: () => void;
+}
+
+function RuleDialog({ open, ...form }: RuleFormProps & { open: boolean }) {
+  return (
+    <Dialog open={open} onClose={form.onClose} title={form.rule === undefined ? "New rule" : "Edit rule"}>
+      <RuleForm {...form} />
+    </Dialog>
+  );
+}
+
+function RuleForm({ rule, busy, error, remote, onDiscard, onSave, onClose }: RuleFormProps) {
+  const [draft, setDraft] = useState(() => (rule === undefined ? newRule() : ruleDraftOf(rule)));
+  const [wasTried, setTried] = useState(false);
+  const change = (part: Partial<typeof draft>) => setDraft({ ...draft, ...part });
+  const issues = ruleIssues(draft);
+  const isComplete = Object.keys(issues).length === 0;
+  const fields = { draft, issues: wasTried ? issues : {}, change };
+  const save = (upon?: DestinationView) => {
+    setTried(true);
+    if (isComplete) onSave(ruleOf(draft), upon);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save();
+  };
+  // A rule from elsewhere may name kinds that this list does not have.
+  const kinds = [...new Set<string>([...MESSAGE_KINDS, ...draft.kinds])];
+  return (
+    <form className="stack" onSubmit={submit} noValidate>
+      <ActionFields {...fields} />
+      <KindFields {...fields} kinds={kinds} />
+      <EventsField {...fields} />
+      <ConditionFields {...fields} />
+      {isComplete && (
+        <p className="rule-summary" role="status">
+          {ruleInWords(ruleOf(draft))}
+        </p>
+      )}
+      <EditConflict error={error} remote={remote} busy={busy} onDiscard={onDiscard} onOverwrite={save} />
+      <DialogActions busy={busy} onCancel={onClose}>
+        {rule === undefined ? "Add rule" : "Save rule"}
+      </DialogActions>
+    </form>
+  );
 }

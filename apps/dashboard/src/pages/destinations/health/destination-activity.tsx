@@ -1,7 +1,7 @@
 import type { DestinationRatePointView, RateSpan } from "@sluice/control-api";
 import { useState } from "react";
 import { useDestinationRates, useDestinationStatus, useInfo } from "../../../api/queries.js";
-import { Stat } from "../../../ui/data/stat.js";
+import { Stat } from "../../../ui/data/facts.js";
 import { Failure } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";
 import { count, rateText, successText } from "../../../words/numbers.js";

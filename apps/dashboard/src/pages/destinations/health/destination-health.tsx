@@ -1,10 +1,8 @@
 import type { CollectorHealthView } from "@sluice/control-api";
 import { useDestinationStatus } from "../../../api/queries.js";
-import { Badge } from "../../../ui/data/badge.js";
-import { Count } from "../../../ui/data/count.js";
-import { Time } from "../../../ui/data/time.js";
+import { Badge, Count, Time } from "../../../ui/data/facts.js";
+import { visibleText } from "../../../words/messages.js";
 import { backlogNote, healthWords, needsAttention } from "../../../words/states.js";
-import { visibleText } from "../../../words/visible-text.js";
 
 /** The health of a destination as one word in one colour. */
 export function DestinationHealth({ id }: { id: string }) {

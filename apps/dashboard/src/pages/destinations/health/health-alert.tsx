@@ -2,17 +2,16 @@ import type { DestinationStatusView, DestinationView } from "@sluice/control-api
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { useApi } from "../../../api/api-context.js";
-import { HEALTH_KEY } from "../../../api/queries.js";
+import { HEALTH_KEY, useApi } from "../../../api/queries.js";
 import { addresses } from "../../../routing/addresses.js";
 import { Button } from "../../../ui/controls/button.js";
-import { DueTime, Time } from "../../../ui/data/time.js";
+import { DueTime, Time } from "../../../ui/data/facts.js";
 import { Failure, useNotify } from "../../../ui/feedback.js";
 import { Icon, type IconName } from "../../../ui/icon.js";
+import { visibleText } from "../../../words/messages.js";
 import { counted, duration } from "../../../words/numbers.js";
 import type { Tone } from "../../../words/states.js";
 import { healthWords, needsAttention } from "../../../words/states.js";
-import { visibleText } from "../../../words/visible-text.js";
 import { draftOf, settingsOf } from "../settings/settings-draft.js";
 
 /** What is wrong with a destination and what to do about it. Nothing if it is healthy. */

@@ -8,8 +8,8 @@ import {
 import { INCIDENT_SOURCE_ID, RETRY_WINDOW, retrySchedule } from "@sluice/protocol";
 import { Link } from "wouter";
 import { useSources } from "../../../api/queries.js";
+import { TransformationChoice } from "../../../forms/choices.js";
 import { type DurationDraft, DurationSetting, durationDraft, durationMs } from "../../../forms/duration.js";
-import { TransformationChoice } from "../../../forms/transformation-choice.js";
 import { addresses } from "../../../routing/addresses.js";
 import { Checkbox, TextField } from "../../../ui/controls/field.js";
 import { type FieldIssue, issueAt } from "../../../words/errors.js";

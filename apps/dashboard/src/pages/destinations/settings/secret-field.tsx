@@ -1,6 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { Button } from "../../../ui/controls/button.js";
-import { CopyButton } from "../../../ui/controls/copy-button.js";
+import { Button, CopyButton } from "../../../ui/controls/button.js";
 import { Field, TextField } from "../../../ui/controls/field.js";
 import { newSecret, type SecretDraft } from "./settings-draft.js";
 

@@ -1,9 +1,8 @@
 import type { CatalogEntryView, DestinationView } from "@sluice/control-api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef } from "react";
-import { useApi } from "../../../api/api-context.js";
-import { DraftConflict } from "../../../forms/edit-conflict.js";
-import { useDraft } from "../../../forms/use-draft.js";
+import { useApi } from "../../../api/queries.js";
+import { DraftConflict, useDraft } from "../../../forms/edit-conflict.js";
 import { Button } from "../../../ui/controls/button.js";
 import { useNotify } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";

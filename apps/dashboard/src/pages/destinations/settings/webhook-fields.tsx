@@ -1,7 +1,7 @@
 import { Button, IconButton } from "../../../ui/controls/button.js";
 import { TextField } from "../../../ui/controls/field.js";
 import { type FieldIssue, issueAt } from "../../../words/errors.js";
-import { visibleText } from "../../../words/visible-text.js";
+import { visibleText } from "../../../words/messages.js";
 import { type HeaderDraft, newHeader, newWebhook, type WebhookDraft } from "./settings-draft.js";
 
 const MOST_WEBHOOKS = 5;

@@ -1,4 +1,4 @@
-import { escapeHidden } from "../../../words/visible-text.js";
+import { escapeHidden } from "../../../words/messages.js";
 
 /** A line of a difference; `left-out` stands for unchanged lines, which its text counts. */
 interface DifferenceLine {

@@ -3,12 +3,11 @@ import type { JsonObject } from "@sluice/protocol";
 import { useSources } from "../../../api/queries.js";
 import { Button } from "../../../ui/controls/button.js";
 import { AreaField, SelectField } from "../../../ui/controls/field.js";
-import { KindTag } from "../../../ui/data/badge.js";
+import { KindTag } from "../../../ui/data/facts.js";
 import { QueryView, Skeleton } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";
-import { messageTitle, messageUser } from "../../../words/messages.js";
-import { visibleText } from "../../../words/visible-text.js";
-import { ResultBadge } from "./result-badge.js";
+import { messageTitle, messageUser, visibleText } from "../../../words/messages.js";
+import { ResultBadge } from "./result-card.js";
 import { parsedMessage, type Trial } from "./use-trial.js";
 
 const EXAMPLE = {

@@ -1,13 +1,28 @@
 import type { TransformationResult } from "@sluice/control-api";
-import { Badge } from "../../../ui/data/badge.js";
 import { CodeBlock } from "../../../ui/data/code-block.js";
+import { Badge } from "../../../ui/data/facts.js";
 import { Failure } from "../../../ui/feedback.js";
 import { Icon } from "../../../ui/icon.js";
 import { Card } from "../../../ui/layout/page.js";
-import { escapeHidden, visibleText } from "../../../words/visible-text.js";
+import { escapeHidden, visibleText } from "../../../words/messages.js";
+import type { Tone } from "../../../words/states.js";
 import { Difference, messageText } from "../difference/difference-view.js";
-import { ResultBadge } from "./result-badge.js";
 import type { Trial } from "./use-trial.js";
+
+type Kind = TransformationResult["result"];
+
+/** What became of a message, in the order in which counts are shown. */
+export const RESULTS: Readonly<Record<Kind, { readonly label: string; readonly tone: Tone }>> = {
+  changed: { label: "Changed", tone: "accent" },
+  same: { label: "Unchanged", tone: "quiet" },
+  dropped: { label: "Dropped", tone: "wait" },
+  failed: { label: "Failed", tone: "bad" },
+};
+
+export function ResultBadge({ result: { result, after = [] } }: { result: TransformationResult }) {
+  const { label, tone } = RESULTS[result];
+  return <Badge tone={tone}>{after.length > 1 ? `${after.length} messages` : label}</Badge>;
+}
 
 /** What the code as it is typed makes of the chosen message: nothing is stored or sent. */
 export function ResultCard({ trial: { query, chosen, messages } }: { trial: Trial }) {

@@ -2,8 +2,8 @@ import type { TransformationResult, TransformationTest } from "@sluice/control-a
 import { isPlainObject, type JsonObject } from "@sluice/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useApi } from "../../../api/api-context.js";
-import { usePreview } from "../../definitions/use-save-definition.js";
+import { useApi } from "../../../api/queries.js";
+import { usePreview } from "../../definitions/definition-kind.js";
 import type { TransformationDraft } from "../use-save.js";
 
 /** Newest messages that the code is tried on. */

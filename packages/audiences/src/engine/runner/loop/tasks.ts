@@ -1,6 +1,6 @@
 import type { EventLog } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
-import { setAsideView } from "../../../profiles/set-aside.js";
+import { setAsideView } from "../../../profiles/crash-marker.js";
 import type { UnitResult } from "../../state/unit-runner.js";
 import type { Engine } from "../audiences.js";
 import type { DefinitionsInForce } from "../definitions-in-force.js";

@@ -5,7 +5,7 @@ import { isSea } from "node:sea";
 import type { Setting } from "@sluice/collector";
 import manifest from "../../../../package.json" with { type: "json" };
 import { type ConnectionOptions, connect } from "../../../connection/connection.js";
-import { isLoopbackUrl } from "../../../connection/loopback-url.js";
+import { isLoopbackUrl } from "../../../connection/listening-file.js";
 import type { Io } from "../../../terminal/io.js";
 import type { Check } from "../check.js";
 import { Aliases, failureCode } from "./aliases.js";

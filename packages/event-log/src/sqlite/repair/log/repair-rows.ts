@@ -4,7 +4,7 @@ import { decodeBatch } from "../../../message/decode-batch.js";
 import { decodeRow, type LogRow } from "../../calls/log-row.js";
 import { TUNING_DEFAULTS } from "../../calls/tuning.js";
 import { Segments } from "../../index/segments.js";
-import { emptyRow, NOTHING } from "../../log/empty-row.js";
+import { emptyRow, NOTHING } from "../../log/page-waste.js";
 import { endOfSound } from "./log-rows.js";
 
 interface Stretch {

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { syncDirectory } from "../../../file-log/sync-directory.js";
+import { syncDirectory } from "../../../file-log/beginning.js";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
