@@ -10,7 +10,6 @@ import type {
   ScanPart,
 } from "../../ports/consumers.js";
 import type { UsageCounters } from "../../ports/documents.js";
-import type { StoreErrorCode } from "../../ports/errors.js";
 import type { EventLog, MessageQuery } from "../../ports/event-log.js";
 import type { ProfileCommit, ProfileStore } from "../../ports/profiles.js";
 import type { Rejection } from "../../ports/rejections.js";
@@ -18,7 +17,7 @@ import type { SnapshotInfo, Snapshots } from "../../ports/snapshots.js";
 import type { AppendRequest } from "./append-request.js";
 import type { Applied } from "./applied.js";
 import type { LogRow } from "./log-row.js";
-import type { ConflictingDocument } from "./refusal.js";
+import type { Refused } from "./refusal.js";
 import type { SettleRequest } from "./settle-request.js";
 
 /**
@@ -326,14 +325,7 @@ export interface AppliedEntry {
 }
 
 /** How a call ended. */
-export type CallAnswer =
-  | { readonly kind: "done"; readonly answer: unknown }
-  | {
-      readonly kind: "refused";
-      readonly code: StoreErrorCode;
-      readonly detail: string;
-      readonly current: ConflictingDocument | undefined;
-    };
+export type CallAnswer = { readonly kind: "done"; readonly answer: unknown } | Refused;
 
 export const DONE: CallAnswer = { kind: "done", answer: undefined };
 

@@ -1,5 +1,4 @@
 import { StorageUnavailable, StoreError, type StoreErrorCode } from "../../ports/errors.js";
-import type { CallAnswer } from "./operations.js";
 
 /** The document that caused a conflict, with its current version. */
 export interface ConflictingDocument {
@@ -21,9 +20,15 @@ export class Refusal extends Error {
   }
 }
 
-type Refused = Extract<CallAnswer, { kind: "refused" }>;
+/** A refusal as it travels. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly code: StoreErrorCode;
+  readonly detail: string;
+  readonly current: ConflictingDocument | undefined;
+}
 
-/** A refusal as it travels. Any other error than a store's is a mistake in the code. */
+/** Any other error than a store's is a mistake in the code. */
 export function refusedWith(error: unknown): Refused {
   if (error instanceof Refusal)
     return { kind: "refused", code: error.code, detail: error.message, current: error.current };
