@@ -111,7 +111,7 @@ interface AnyInput {
 }
 
 /** Calls an endpoint by its key, such as `GET /sources/:id`. Its input and answer are typed by the control API's table. */
-type Call = <K extends EndpointKey>(key: K, input: CallInput<K>) => Promise<AnswerOf<K>>;
+export type Call = <K extends EndpointKey>(key: K, input: CallInput<K>) => Promise<AnswerOf<K>>;
 
 export function caller(options: AdminClientOptions): Call {
   return async <K extends EndpointKey>(key: K, input: CallInput<K>): Promise<AnswerOf<K>> => {

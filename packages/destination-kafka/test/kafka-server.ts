@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import kafkajs from "kafkajs";
-import { checkQueuesOnlyIfNeeded } from "../src/topic-producer.ts";
+import { checkQueuesOnlyIfNeeded } from "../src/idle-queues.ts";
 
 export const KAFKA_VERSION: string =
   /kafka_2\.13<\/artifactId>\s*<version>([^<]+)/.exec(
