@@ -266,7 +266,7 @@ describeInBrowser("changes by users", () => {
       .poll(async () => (await rows.count()) === 1 && (await rows.first().innerText()))
       .toContain("Rejected");
     await field.fill("plan:pro");
-    await page.getByText("`plan` is not a field.").waitFor();
+    await page.getByText("plan is not a field.").waitFor();
     await field.fill("user:42");
     await page.getByRole("option", { name: /Signed Up.*\s42/ }).click();
     await page.getByRole("button", { name: "Copy as" }).click();

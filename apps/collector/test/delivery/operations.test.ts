@@ -113,7 +113,7 @@ describe("an operation", () => {
       failed: 2,
       causes: [
         { cause: "http_404", title: "404 Not Found", count: 1 },
-        { cause: "http_503", title: "HTTP 503", count: 1 },
+        { cause: "http_503", title: "503 Service Unavailable", count: 1 },
       ],
     });
     const [after] = await fixture.deliveries("later1");

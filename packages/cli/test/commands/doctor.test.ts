@@ -39,7 +39,7 @@ describe("doctor", () => {
     expect(checks).toContainEqual({
       ...{ name: "refused", result: "warning" },
       message: expect.stringMatching(
-        /^19 requests refused with 401 invalid_write_key in the last 1m, last at/,
+        /^19 requests refused with 401 invalid_write_key in the last hour, last at/,
       ),
       hint: "19 with wk_misty… from 127.0.0.1 (lib/1)",
     });
