@@ -22,7 +22,8 @@ export const isolation: Invariant = {
         (step) =>
           (step.kind === "receiver" && step.destination === index) ||
           (step.kind === "network" && "destination" in step.of && step.of.destination === index) ||
-          ((step.kind === "settings" || step.kind === "operation") && step.destination === index),
+          ((step.kind === "settings" || step.kind === "operation" || step.kind === "transformation") &&
+            step.destination === index),
       );
       if (isTouched || destination.plan.concurrency < 2) continue;
       for (const { sourceId, messageId } of messages) {
