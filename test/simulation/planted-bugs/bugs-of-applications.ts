@@ -72,4 +72,18 @@ export const BUGS_OF_APPLICATIONS: readonly PlantedBug[] = [
     withinSeeds: 10,
     foundAt: 1,
   },
+  {
+    name: "late-hook-takes-its-refusal-back",
+    breaks: "A `beforeSend` function that ends after its time limit decides after all.",
+    invariant: "before-send-decides",
+    withinSeeds: 50,
+    foundAt: 30,
+  },
+  {
+    name: "new-messages-overtake-the-spool",
+    breaks: "While the spool waits for a retry, new messages are sent past it.",
+    invariant: "sdk-keeps-order",
+    withinSeeds: 50,
+    foundAt: 28,
+  },
 ];

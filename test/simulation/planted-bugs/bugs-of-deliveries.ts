@@ -107,4 +107,32 @@ export const BUGS_OF_DELIVERIES: readonly PlantedBug[] = [
     withinSeeds: 20,
     foundAt: 6,
   },
+  {
+    name: "due-while-another-flies",
+    breaks: "A retry of a user that falls due while another message of the user is in flight starts at once.",
+    invariant: "order-per-user",
+    withinSeeds: 50,
+    foundAt: 37,
+  },
+  {
+    name: "expired-lease-sends-again",
+    breaks: "A retry whose lease has expired is started again while it is in flight.",
+    invariant: "one-outcome",
+    withinSeeds: 20,
+    foundAt: 5,
+  },
+  {
+    name: "probe-is-forgotten",
+    breaks: "A retry that cannot be started keeps its place: nothing else of the destination starts.",
+    invariant: "acknowledged-is-settled",
+    withinSeeds: 100,
+    foundAt: 58,
+  },
+  {
+    name: "replay-of-waiting-begins-window",
+    breaks: "A replay of a message that waits for a retry begins its retry window anew.",
+    invariant: "retry-window",
+    withinSeeds: 20,
+    foundAt: 9,
+  },
 ];

@@ -64,4 +64,12 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     withinSeeds: 250,
     foundAt: 209,
   },
+  {
+    name: "downtime-extends-the-window",
+    breaks:
+      "All of the time that a collector was down is added to the retry windows, not what is over the limit.",
+    invariant: "retry-window",
+    withinSeeds: 100,
+    foundAt: 58,
+  },
 ];
