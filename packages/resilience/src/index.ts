@@ -8,6 +8,7 @@ export {
   CLOSED_BREAKER,
 } from "./circuit-breaker.js";
 export { backgroundClock, type CancelTimer, type Clock, systemClock, wallTimeAt } from "./clock.js";
+export { type EarlyEnd, earlyEnd } from "./early-end.js";
 export { parseRetryAfter } from "./retry-after.js";
 export {
   coalesced,

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { DOCUMENT_KINDS } from "@sluice/event-log";
 import { batchOf } from "@sluice/event-log/testing";
 import type { JsonObject } from "@sluice/protocol";
@@ -17,6 +19,9 @@ import type {
 } from "../../src/documents/documents.js";
 import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
 import { closeReceivers, type Received, startReceiver } from "./receiver.js";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 closeReceivers();
 closeDeliveries();
@@ -155,6 +160,37 @@ describe("a destination with a transformation", () => {
     const quiet = { numberAt: () => 1, record() {}, repeat() {}, gone() {} };
     await destination.deliver(outgoing, { ...round, ...quiet, isTest: true });
     expect(told).toEqual([true]);
+  });
+
+  it("keeps nothing of a message that was sent", async () => {
+    const made: WeakRef<object>[] = [];
+    const destination = transforming(
+      {
+        flow: { concurrency: 1, order: "none" },
+        deliver: async () => ({ kind: "delivered", reason: "200" }),
+        close: async () => {},
+      },
+      {
+        transformations: {
+          async apply(_, one) {
+            const result = { kind: "messages" as const, messages: [{ ...one }], by: "Names" };
+            made.push(new WeakRef(result));
+            return result;
+          },
+        },
+        chain: () => ["tr_1"],
+        clock: manualClock(),
+      },
+    );
+    const message = { messageId: "m1", sourceId: "src_1", message: { type: "track" as const } };
+    const outgoing = { ...message, timestamp: "2026-01-01T00:00:00.000Z", offset: 0, receivedAtMs: 0 };
+    const round = { number: 1, isAgain: true, isLast: true, waitingUrls: [], doneUrls: [], failedUrls: [] };
+    const quiet = { numberAt: () => 1, record() {}, repeat() {}, gone() {} };
+    for (let n = 0; n < 10; n++) await destination.deliver(outgoing, { ...round, ...quiet });
+    await new Promise(setImmediate);
+    collectGarbage();
+    expect(made.filter((result) => result.deref() !== undefined)).toHaveLength(0);
+    await destination.close();
   });
 
   it("may change the timestamp, and leave out what it cannot change", async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from "@sluice/resilience";
+import { type Clock, earlyEnd } from "@sluice/resilience";
 import type {
   BatchControl,
   Chain,
@@ -24,7 +24,7 @@ export const TRANSFORM_FAILED = "transform_failed";
 /** Sends messages through their transformations, and what comes out to a destination. A message without one is not delayed. */
 export function transforming(destination: Destination, parts: TransformingParts): Destination {
   const { chain, transformations } = parts;
-  const closed = Promise.withResolvers<typeof ABORTED>();
+  const closing = earlyEnd<typeof ABORTED>();
   const under = new UnderWay(destination.batches);
   const changed = async (
     { ids, documents }: Pick<Chain, "ids"> & Partial<Chain>,
@@ -34,7 +34,7 @@ export function transforming(destination: Destination, parts: TransformingParts)
     const startedAtMs = parts.clock.monotonic();
     const atMs = parts.clock.now();
     const applied = under.track(transformations.apply(ids, message, documents));
-    const result = await Promise.race([applied, closed.promise]);
+    const result = await closing.within(applied);
     // What it became belongs to settings that are gone, or to a user who is.
     if (result.kind !== "aborted" && round.isOutdated?.() === true) return { kind: "postponed" };
     if (result.kind === "messages") return sendAll(destination, result, round);
@@ -55,7 +55,7 @@ export function transforming(destination: Destination, parts: TransformingParts)
       return isUnchanged ? destination.deliver(message, round) : changed(passes, message, round);
     },
     close() {
-      closed.resolve(ABORTED);
+      closing.end(ABORTED);
       return destination.close();
     },
   };

@@ -1,5 +1,11 @@
 import { hash } from "node:crypto";
-import { type BackoffOptions, backoffDelayMs, type CancelTimer, type Clock } from "@sluice/resilience";
+import {
+  type BackoffOptions,
+  backoffDelayMs,
+  type CancelTimer,
+  type Clock,
+  earlyEnd,
+} from "@sluice/resilience";
 import type { BatchControl, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
 
 export interface BatchesOptions {
@@ -67,6 +73,7 @@ export class Batches implements BatchControl {
   /** The name of a batch that is sent as it was before the start. Its messages come until `full`. */
   #repeated: string | undefined;
   readonly #closing = new AbortController();
+  readonly #leaving = earlyEnd<undefined>();
 
   constructor(options: BatchesOptions) {
     this.#options = options;
@@ -107,6 +114,7 @@ export class Batches implements BatchControl {
     this.#mode = "closed";
     this.#cancelTimer?.();
     this.#closing.abort();
+    this.#leaving.end(undefined);
     for (const { waiting } of [this.#fresh, this.#again])
       for (const { end } of waiting.splice(0)) end(ABORTED);
   }
@@ -180,14 +188,8 @@ export class Batches implements BatchControl {
     const [first] = items;
     const { isFixed = true } = this.#options;
     if (!isFixed || first?.round.fix === undefined) return () => {};
-    const closed = Promise.withResolvers<undefined>();
-    const { signal } = this.#closing;
-    signal.addEventListener("abort", () => closed.resolve(undefined), { once: true });
-    const fixed = first.round.fix(
-      id,
-      items.map(({ message }) => message.offset),
-    );
-    return signal.aborted ? undefined : Promise.race([fixed, closed.promise]);
+    const offsets = items.map(({ message }) => message.offset);
+    return this.#leaving.within(first.round.fix(id, offsets));
   }
 
   /** Up to the limit, up to a message that is sent alone, and up to a change of settings. In the order of the log. */
