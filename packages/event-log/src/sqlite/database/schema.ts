@@ -26,7 +26,7 @@ export const SCHEMA_STEPS: readonly string[] = [
   CREATE TABLE consumers (
     no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cursor INTEGER NOT NULL, range TEXT
   ) STRICT;
-  -- Texts that outcomes and attempts share: see strings.ts.
+  -- Texts that outcomes and attempts share: see outcome-codec.ts.
   CREATE TABLE strings (no INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
   -- Outcomes (stream 0) and attempts (stream 1) in compact runs: see chunks.ts. mask: the states in it, one bit each.
   -- checksum: the CRC-32 of the data.
