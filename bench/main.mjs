@@ -99,18 +99,20 @@ const peers = peersAreInstalled
   : ["no public SDKs (not installed)"];
 const { undici } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")).devDependencies;
 const options = process.argv.slice(2).join(" ");
+const date = new Date().toISOString().slice(0, 10);
+const warnings = [
+  ...(busy === undefined ? [] : [`${busy}. Do not trust these figures.`]),
+  ...(values.short ? ["Short loads: these figures only show that the benches work."] : []),
+];
 const generated = generatedPart(sections, {
   machine: describeMachine(),
   load: `${loadBefore} (1, 5 and 15 minutes)`,
   node: process.version,
   versions: [`the floor with undici ${undici}`, ...peers].join(", "),
-  date: new Date().toISOString().slice(0, 10),
+  date,
   command: options === "" ? "npm run bench" : `npm run bench -- ${options}`,
   rounds: `${rounds}, interleaved; medians, and ratios of medians`,
-  warnings: [
-    ...(busy === undefined ? [] : [`${busy}. Do not trust these figures.`]),
-    ...(values.short ? ["Short loads: these figures only show that the benches work."] : []),
-  ],
+  warnings,
 });
 console.log(
   values.json
@@ -122,7 +124,13 @@ if (willWrite) {
   const before = readFileSync(page, "utf8");
   writeFileSync(
     page,
-    values.only === undefined ? pageWith(before, generated) : pageWithSections(before, sections),
+    values.only === undefined
+      ? pageWith(before, generated)
+      : pageWithSections(
+          before,
+          sections,
+          [`Measured on ${date}, after a load of ${loadBefore}.`, ...warnings].join(" "),
+        ),
   );
   console.error("bench: docs/benchmarks.md is written");
 }

@@ -6,14 +6,17 @@ export function pageWith(page, generated, mark = "tables") {
   );
 }
 
-/** Replaces the sections of some benches, each up to the next heading or the end marker. */
-export function pageWithSections(page, sections) {
+/**
+ * Replaces the sections of some benches, each up to the next heading or the end marker. `how`: when and how they were measured, if not as
+ * the head of the page says.
+ */
+export function pageWithSections(page, sections, how) {
   return sections.reduce((text, one) => {
     const start = text.indexOf(`\n## ${one.title}\n`) + 1;
     if (start === 0)
       throw new Error(`docs/benchmarks.md has no section "${one.title}": run all benches once`);
     const rest = text.slice(start);
-    return text.slice(0, start) + section(one) + rest.slice(rest.search(/\n\n(## |<!-- end -->)/));
+    return text.slice(0, start) + section(one, how) + rest.slice(rest.search(/\n\n(## |<!-- end -->)/));
   }, page);
 }
 
@@ -22,8 +25,8 @@ function number(value) {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function section({ title, script, figures, skipped }) {
-  const head = [`## ${title}`, "", `\`bench/${script}\``, ""];
+function section({ title, script, figures, skipped }, how) {
+  const head = [`## ${title}`, "", `\`bench/${script}\``, "", ...(how === undefined ? [] : [how, ""])];
   if (skipped !== undefined) return [...head, `Skipped: ${skipped}.`].join("\n");
   const rows = figures.map(({ name, unit, ours, peer, peerName, ratio }) =>
     peerName === undefined
@@ -51,6 +54,6 @@ export function generatedPart(sections, conditions) {
     "|---|---|",
     ...facts.map(([name, value]) => `| ${name} | ${value} |`),
     "",
-    sections.map(section).join("\n\n"),
+    sections.map((one) => section(one)).join("\n\n"),
   ].join("\n");
 }

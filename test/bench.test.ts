@@ -104,6 +104,9 @@ test("only the sections of the benches that ran are replaced", () => {
   expect(whole.match(/\| why \| 2.00 ms \|/g)).toHaveLength(3);
   const [, two] = sections;
   expect(pageWithSections(whole, two === undefined ? [] : [two])).toBe(whole);
+  const alone = pageWithSections(whole, sections.slice(1, 2), "Measured on a day, on a busy machine.");
+  expect(alone).toContain("## Two\n\n`bench/a.mjs`\n\nMeasured on a day, on a busy machine.\n\n| what |");
+  expect(alone.match(/Measured on a day/g)).toHaveLength(1);
   expect(() => pageWithSections(whole, [{ title: "Four", script: "a.mjs", figures }])).toThrow(
     'no section "Four"',
   );
