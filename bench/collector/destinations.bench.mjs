@@ -67,7 +67,14 @@ async function opened({ definition }, settings) {
 
 async function delivered(open, messages) {
   const attempt = { number: 1, isLast: false, signal: new AbortController().signal };
-  const result = await open.deliverBatch({ id: String(messages[0]?.position), messages }, attempt);
+  const result = await open.deliverBatch(
+    {
+      range: { from: messages[0]?.position, to: messages.at(-1)?.position },
+      id: String(messages[0]?.position),
+      messages,
+    },
+    attempt,
+  );
   if (result.kind !== "delivered") throw new Error(JSON.stringify(result));
 }
 

@@ -43,7 +43,7 @@ export const message = (id: string, payload: object = {}): OutgoingMessage => ({
 export const deliver = (
   open: DeliversBatches,
   ...messages: readonly OutgoingMessage[]
-): Promise<BatchResult> => open.deliverBatch({ id: "0", messages }, attempt());
+): Promise<BatchResult> => open.deliverBatch({ range: { from: 0, to: 0 }, id: "0", messages }, attempt());
 
 /** Connects a collector to the destination, and closes it after the test. */
 export async function connected(

@@ -255,7 +255,10 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
     await deliver(open, message("m0"));
     server.pause();
     const controller = new AbortController();
-    const cut = open.deliverBatch({ id: "0", messages: [message("m1")] }, attempt(controller.signal));
+    const cut = open.deliverBatch(
+      { range: { from: 0, to: 0 }, id: "0", messages: [message("m1")] },
+      attempt(controller.signal),
+    );
     controller.abort();
     expect(await cut).toMatchObject({ kind: "retry" });
     server.resume();

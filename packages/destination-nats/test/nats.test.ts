@@ -149,7 +149,10 @@ describe.skipIf(isSkipped)("on a real server", () => {
     await deliver(open, message("m0"));
     server.signal("SIGSTOP");
     const controller = new AbortController();
-    const cut = open.deliverBatch({ id: "0", messages: [message("m1")] }, attempt(controller.signal));
+    const cut = open.deliverBatch(
+      { range: { from: 0, to: 0 }, id: "0", messages: [message("m1")] },
+      attempt(controller.signal),
+    );
     controller.abort();
     expect(await cut).toMatchObject({ kind: "retry" });
     server.signal("SIGCONT");

@@ -154,7 +154,10 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     const again = settingsOf({ table: settings.table, port: server.port });
     await server.query(`delete from ${settings.table}`);
     const controller = new AbortController();
-    const cut = open.deliverBatch({ id: "0", messages: many(-1) }, attempt(controller.signal));
+    const cut = open.deliverBatch(
+      { range: { from: 0, to: 0 }, id: "0", messages: many(-1) },
+      attempt(controller.signal),
+    );
     controller.abort();
     await cut;
     await expect
@@ -288,7 +291,10 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
       `create trigger slow before insert on ${settings.table} for each row execute function slow()`,
     );
     const controller = new AbortController();
-    const cut = open.deliverBatch({ id: "0", messages: [message("m1")] }, attempt(controller.signal));
+    const cut = open.deliverBatch(
+      { range: { from: 0, to: 0 }, id: "0", messages: [message("m1")] },
+      attempt(controller.signal),
+    );
     await expect
       .poll(() =>
         server.query("select 1 from pg_stat_activity where state = 'active' and query like 'insert%'"),

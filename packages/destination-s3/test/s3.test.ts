@@ -73,7 +73,10 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     return { id, sourceId: "src_1", timestamp, position, receivedAtMs, payload, ...change };
   };
   const deliver = (open: DeliversBatches, ...messages: readonly OutgoingMessage[]) =>
-    open.deliverBatch({ id: "0000000000000001", messages }, attempt());
+    open.deliverBatch(
+      { range: { from: 1, to: 4 }, id: "0000000000000001-0000000000000004", messages },
+      attempt(),
+    );
 
   async function arrivedIn(bucket: string): Promise<string[]> {
     const objects = await server.objects(bucket);
@@ -104,9 +107,12 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     );
     const objects = [...(await server.objects(settings.bucket))];
     expect(objects.map(([key, body]) => [key, idsIn(gunzipSync(body))])).toEqual([
-      ["sluice/date=2026-01-02/hour=03/source=src_1/0000000000000001.jsonl.gz", ["m1", "m3"]],
-      ["sluice/date=2026-01-02/hour=03/source=src_2/0000000000000001.jsonl.gz", ["m2"]],
-      ["sluice/date=2026-01-02/hour=04/source=src_1/0000000000000001.jsonl.gz", ["m4"]],
+      [
+        "sluice/date=2026-01-02/hour=03/source=src_1/0000000000000001-0000000000000004.jsonl.gz",
+        ["m1", "m3"],
+      ],
+      ["sluice/date=2026-01-02/hour=03/source=src_2/0000000000000001-0000000000000004.jsonl.gz", ["m2"]],
+      ["sluice/date=2026-01-02/hour=04/source=src_1/0000000000000001-0000000000000004.jsonl.gz", ["m4"]],
     ]);
   });
 
@@ -126,7 +132,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     const settings = await settingsOf({ format: "parquet" });
     await deliver(await opened(settings), message(1), message(2));
     const [[key, body] = ["", Buffer.alloc(0)]] = await server.objects(settings.bucket);
-    expect(key).toMatch(/1\.parquet$/);
+    expect(key).toMatch(/4\.parquet$/);
     const file = new Uint8Array(body).buffer;
     expect(await parquetReadObjects({ file })).toMatchObject([
       {
@@ -197,7 +203,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     server.pause();
     const controller = new AbortController();
     const cut = open.deliverBatch(
-      { id: "0000000000000001", messages: [message(1)] },
+      { range: { from: 1, to: 4 }, id: "0000000000000001-0000000000000004", messages: [message(1)] },
       attempt(controller.signal),
     );
     controller.abort();

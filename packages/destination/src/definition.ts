@@ -92,9 +92,14 @@ export interface ErasedUser {
 
 export interface Batch {
   /**
-   * The name of the batch: digits, letters and `-`, and its order is that of the log. No other batch of the destination has it. It is
-   * fixed with the messages before the first attempt: a repetition has the same name and the same messages, also after a crash, and
-   * whatever was changed meanwhile. Only what a deletion has erased in the collector is missing then.
+   * The positions of its first and its last message. It is fixed with the messages before the first attempt: a repetition has the same
+   * range and the same messages, also after a crash, and whatever was changed meanwhile. Only what a deletion has erased in the collector
+   * is missing then.
+   */
+  readonly range: { readonly from: number; readonly to: number };
+  /**
+   * The name of the range, for files and marks: `from-to`, in digits that sort as the log does. No other batch of the destination has it:
+   * one of messages that are sent once more ends in `-again-` and letters.
    */
   readonly id: string;
   /** In the order of the log. At least one. */

@@ -407,7 +407,8 @@ export class Consumer {
       this.#isRepeating = false;
       this.#rangeEnded();
     };
-    batches?.repeat(range.id);
+    const [from, to] = [range.runs[0]?.[0] ?? 0, range.runs.at(-1)?.[1] ?? 0];
+    batches?.repeat(range.id, { from, to });
     const settings = RangeSettings.of(range);
     for (const work of started) this.#start(work, { settings, ended });
     batches?.full();

@@ -72,8 +72,8 @@ export interface Destination {
 export interface BatchControl {
   /** No further message starts before one of those in flight ends. */
   full(): void;
-  /** What comes until `full` is sent together under this name, as it was before. */
-  repeat(id: string): void;
+  /** What comes until `full` is sent together under this name, as it was before. `range`: the positions of its first and last message. */
+  repeat(id: string, range: { readonly from: number; readonly to: number }): void;
   /** Nothing more comes: what was gathered is sent at once. */
   drain(): void;
 }

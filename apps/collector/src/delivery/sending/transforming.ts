@@ -169,8 +169,8 @@ class UnderWay implements BatchControl {
     if (!this.#isFull) this.#batches?.full();
   }
 
-  repeat(id: string): void {
-    this.#batches?.repeat(id);
+  repeat(...named: Parameters<BatchControl["repeat"]>): void {
+    this.#batches?.repeat(...named);
   }
 
   drain(): void {

@@ -22,16 +22,25 @@ export interface BatchesOptions {
 }
 
 export interface GatheredBatch {
-  /** No other batch of the destination has it. A batch of new messages is named by the first one. */
+  /** No other batch of the destination has it. */
   readonly id: string;
+  readonly range: BatchRange;
   /** In the order of the log. */
   readonly items: readonly Item[];
+}
+
+/** The positions of the first and the last message. */
+export interface BatchRange {
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface Item {
   readonly message: OutgoingMessage;
   readonly round: Round;
 }
+
+type Named = Pick<GatheredBatch, "id" | "range">;
 
 interface Waiting extends Item {
   readonly end: (outcome: RoundOutcome) => void;
@@ -70,8 +79,8 @@ export class Batches implements BatchControl {
   #isFull = false;
   /** The last batch failed as a whole. */
   #isFailing = false;
-  /** The name of a batch that is sent as it was before the start. Its messages come until `full`. */
-  #repeated: string | undefined;
+  /** A batch that is sent as it was before the start. Its messages come until `full`. */
+  #repeated: Named | undefined;
   readonly #closing = new AbortController();
   readonly #leaving = earlyEnd<undefined>();
 
@@ -99,8 +108,8 @@ export class Batches implements BatchControl {
     this.#check();
   }
 
-  repeat(id: string): void {
-    this.#repeated = id;
+  repeat(id: string, range: BatchRange): void {
+    this.#repeated = { id, range };
     this.#isFull = false;
   }
 
@@ -171,11 +180,11 @@ export class Batches implements BatchControl {
     });
   }
 
-  async #sendItems(items: readonly Waiting[], lane: Lane, repeated: string | undefined): Promise<void> {
-    const id = repeated ?? (lane === this.#fresh ? positionOf(items[0]) : idAgain(items));
-    const ended = repeated === undefined ? await this.#fix(id, items) : () => {};
+  async #sendItems(items: readonly Waiting[], lane: Lane, repeated: Named | undefined): Promise<void> {
+    const named = repeated ?? nameOf(items, lane === this.#again);
+    const ended = repeated === undefined ? await this.#fix(named.id, items) : () => {};
     const outcomes =
-      ended === undefined ? items.map(() => ABORTED) : await this.#sendUntilKnown({ id, items }, lane);
+      ended === undefined ? items.map(() => ABORTED) : await this.#sendUntilKnown({ ...named, items }, lane);
     this.#isFailing = isDown(outcomes);
     if (!outcomes.some(({ kind }) => kind === "aborted")) ended?.();
     items.forEach(({ end }, index) => {
@@ -207,13 +216,13 @@ export class Batches implements BatchControl {
   }
 
   async #sendUntilKnown(
-    { id, items }: { readonly id: string; readonly items: readonly Waiting[] },
+    { items, ...named }: Named & { readonly items: readonly Waiting[] },
     lane: Lane,
   ): Promise<readonly RoundOutcome[]> {
     const { clock, send } = this.#options;
     const untilMs = clock.monotonic() + (this.#isFailing || lane === this.#again ? 0 : HOLD_MS);
     for (let attempt = 1; ; attempt++) {
-      const outcomes = await send({ id, items });
+      const outcomes = await send({ ...named, items });
       if (!isDown(outcomes) || !outcomes.every(isSameAgain) || this.#mode !== "usual") return outcomes;
       const asked = outcomes.map((outcome) => (outcome.kind === "retry" ? (outcome.retryAfterMs ?? 0) : 0));
       const waitMs = Math.max(backoffDelayMs(attempt, HOLD_BACKOFF, clock.random()), ...new Set(asked));
@@ -269,12 +278,11 @@ function isSameAgain(outcome: RoundOutcome): boolean {
   return outcome.kind === "retry" && outcome.doneUrls.length === 0;
 }
 
-function positionOf(item: Item | undefined): string {
-  return String(item?.message.offset ?? 0).padStart(16, "0");
-}
-
-/** The retry queue has no order, so a batch of it is named by all its messages. */
-function idAgain(items: readonly Item[]): string {
-  const offsets = items.map(({ message, round }) => `${message.messageId} ${round.number}`);
-  return `${positionOf(items[0])}-again-${hash("sha256", offsets.join("\n")).slice(0, 12)}`;
+/** New messages are named by their range. The retry queue has no order, so a batch of it is named by all its messages too. */
+function nameOf(items: readonly Item[], isAgain: boolean): Named {
+  const [from, to] = [items[0]?.message.offset ?? 0, items.at(-1)?.message.offset ?? 0];
+  const id = [from, to].map((position) => String(position).padStart(16, "0")).join("-");
+  if (!isAgain) return { id, range: { from, to } };
+  const attempts = items.map(({ message, round }) => `${message.messageId} ${round.number}`);
+  return { id: `${id}-again-${hash("sha256", attempts.join("\n")).slice(0, 12)}`, range: { from, to } };
 }

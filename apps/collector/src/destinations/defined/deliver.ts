@@ -116,7 +116,7 @@ export function deliverBatches(
 
 async function sendBatch(
   open: DeliversBatches,
-  { id, items }: GatheredBatch,
+  { id, range, items }: GatheredBatch,
   attempts: Attempts,
 ): Promise<readonly RoundOutcome[]> {
   const number = items.reduce((most, { round }) => Math.max(most, round.number), 1);
@@ -128,7 +128,7 @@ async function sendBatch(
     const erasing = first && erased(open, first.message, attempt);
     if (erasing !== undefined) return erasing;
     const messages = items.map(({ message }, index) => publicMessage(message, traces[index]));
-    return open.deliverBatch({ id, messages }, attempt);
+    return open.deliverBatch({ range, id, messages }, attempt);
   });
   const results = concludeEach(ended, items.length, attempts);
   items.forEach(({ round }, index) => {
