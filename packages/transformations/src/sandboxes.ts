@@ -18,7 +18,8 @@ const STOPS = 10;
 /**
  * Finds a result for each of `count` messages. `attempt` runs those from one index up to another, and may be stopped. Then the first
  * message without a result runs again at the head of the next attempt, where it has the whole deadline: if that is stopped too before it
- * has a result, it is the culprit. If nobody knows which message was running, they run one by one up to the culprit.
+ * has a result, it is the culprit. If nobody knows which message was running, they run one by one up to the culprit, and past those that
+ * follow it directly.
  */
 export async function runBatch(
   count: number,
@@ -28,16 +29,22 @@ export async function runBatch(
   let stops = 0;
   let inARow = 0;
   let isOneByOne = false;
+  let isCulpritBefore = false;
   while (results.length < count) {
     const from = results.length;
     const to: number = isOneByOne ? from + 1 : count;
     const { done, stopped }: BatchAnswer = await attempt(from, to);
     results.push(...done);
     if (done.length > 0) inARow = 0;
-    if (stopped === undefined) continue;
+    if (stopped === undefined) {
+      isOneByOne &&= !isCulpritBefore;
+      isCulpritBefore = false;
+      continue;
+    }
     stops++;
-    isOneByOne = !stopped.isKnown && to > from + 1;
-    if (done.length === 0 && !isOneByOne) {
+    isCulpritBefore = done.length === 0 && (stopped.isKnown || to === from + 1);
+    isOneByOne = !stopped.isKnown;
+    if (isCulpritBefore) {
       results.push(failed(stopped));
       inARow++;
     }

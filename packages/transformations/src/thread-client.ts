@@ -8,15 +8,21 @@ import {
   startThread,
   type ThreadRoom,
 } from "@sluice/resilience/node";
-import type { SandboxThread, SandboxThreadOptions } from "./thread/sandbox-thread.js";
+import type { RunNotice, SandboxThread, SandboxThreadOptions } from "./thread/sandbox-thread.js";
 import type { TransformFailure } from "./transform.js";
 
 const ROOM: ThreadRoom = { youngMb: 16, oldMb: 128 };
 /**
- * The thread stops a run itself when it has used the deadline as CPU time, which keeps the results that are there. It is ended after so
- * many deadlines on the clock: a call of the VM does not ask for the time, or the machine is very busy.
+ * The thread stops a run itself when it has used the deadline as CPU time, which keeps the results that are there. If a call of the VM
+ * does not ask for the time, the thread is ended when it has used so much more.
  */
-const DEADLINES_ON_CLOCK = 4;
+const GRACE_MS = 200;
+/** At most so often, a running thread is asked for its CPU time. */
+const LOOK_AGAIN_MS = 20;
+/** On the clock, the thread is ended after so many deadlines, however busy the machine is. */
+const DEADLINES_ON_CLOCK = 10;
+/** The same where nobody knows how much CPU time a thread has used: under Node.js 22. */
+const DEADLINES_WITHOUT_CPU = 4;
 /** Starting the thread and a VM. It takes tens of milliseconds, on a busy machine more. */
 const OPENING_MS = 10_000;
 
@@ -44,7 +50,13 @@ interface Running {
   readonly worker: Worker;
   readonly client: PortClient<SandboxThread>;
   /** Called when the VM begins to run. */
-  onRun: () => void;
+  onRun: (beforeMs: RunNotice) => void;
+}
+
+/** The end of the thread of a call, once it took too long. */
+interface Ending {
+  failure: TransformFailure | undefined;
+  cancel: CancelTimer;
 }
 
 export interface ThreadClientOptions extends SandboxThreadOptions {
@@ -114,8 +126,8 @@ export class ThreadClient {
     const entry = new URL(isSource ? "./thread/worker.ts" : "./transformations-worker.js", import.meta.url);
     const data: SandboxThreadOptions = { memoryBytes, maxSandboxes };
     const worker = startThread(entry, { name: "sluice-sandbox", room: ROOM, workerData: data });
-    const client = portClient<SandboxThread, { message: string }, "running">(worker, {
-      onNotice: () => thread.onRun(),
+    const client = portClient<SandboxThread, { message: string }, RunNotice>(worker, {
+      onNotice: (beforeMs) => thread.onRun(beforeMs),
     });
     const thread: Running = { worker, client, onRun() {} };
     worker.on("exit", () => {
@@ -128,25 +140,39 @@ export class ThreadClient {
   }
 
   /** Ends the thread when the call takes too long: also a call of the VM that never asks whether it is late. */
-  #endAfter(
-    thread: Running,
-    deadlineMs: number,
-  ): { failure: TransformFailure | undefined; cancel: CancelTimer } {
+  #endAfter(thread: Running, deadlineMs: number): Ending {
     const { clock } = this.#options;
-    const ended: { failure: TransformFailure | undefined; cancel: CancelTimer } = {
-      failure: undefined,
-      cancel: () => {},
+    const { worker } = thread;
+    const ending: Ending = { failure: undefined, cancel: () => {} };
+    let isOver = false;
+    let cancelTimer: CancelTimer = () => {};
+    const after = (ms: number, run: () => void): void => {
+      cancelTimer();
+      cancelTimer = clock.after(ms, run);
     };
-    const arm = (ms: number, failure: TransformFailure): void => {
-      ended.cancel();
-      ended.cancel = clock.after(ms, () => {
-        ended.failure = failure;
-        void thread.worker.terminate();
-      });
+    const end = (failure: TransformFailure): void => {
+      ending.failure = failure;
+      void worker.terminate();
     };
-    arm(OPENING_MS, { code: "crashed", message: "The sandbox could not be opened in time" });
-    thread.onRun = () => arm(DEADLINES_ON_CLOCK * deadlineMs, LATE);
-    return ended;
+    after(OPENING_MS, () => end({ code: "crashed", message: "The sandbox could not be opened in time" }));
+    thread.onRun = (beforeMs) => {
+      if (beforeMs === undefined) return after(DEADLINES_WITHOUT_CPU * deadlineMs, () => end(LATE));
+      const endsAtMs = clock.monotonic() + DEADLINES_ON_CLOCK * deadlineMs;
+      const look = async (): Promise<void> => {
+        after(endsAtMs - clock.monotonic(), () => end(LATE));
+        const usedMs = (await cpuMsOf(worker)) - beforeMs;
+        if (isOver) return;
+        const leftMs = Math.min(deadlineMs + GRACE_MS - usedMs, endsAtMs - clock.monotonic());
+        if (leftMs > 0) after(Math.max(leftMs, LOOK_AGAIN_MS), () => void look());
+        else end(LATE);
+      };
+      after(deadlineMs + GRACE_MS, () => void look());
+    };
+    ending.cancel = () => {
+      isOver = true;
+      cancelTimer();
+    };
+    return ending;
   }
 
   /** Ends the thread of the call. The next call starts another one. */
@@ -179,6 +205,16 @@ export class ThreadClient {
       code: "crashed",
       message: `The thread of the sandbox ended${cause === undefined ? "" : `: ${cause.message}`}`,
     };
+  }
+}
+
+/** CPU time of a thread, also of one that is in a call. Infinite if it has ended. */
+async function cpuMsOf(worker: Worker): Promise<number> {
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / 1_000;
+  } catch {
+    return Number.POSITIVE_INFINITY;
   }
 }
 

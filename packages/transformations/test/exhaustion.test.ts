@@ -1,11 +1,8 @@
-import { type Clock, systemClock } from "@sluice/resilience";
 import { afterAll, describe, expect, it } from "vitest";
 import { openSandboxes, type TransformItem } from "../src/index.js";
 import { codeOf, fixedOf, itemOf, itemsOf } from "./items.js";
 
-/** On a machine with a load of ten, what takes 400 ms of CPU takes as long on the clock as a call that never asks for the time may. */
-const slowClock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(20 * ms, run) };
-const sandboxes = openSandboxes({ deadlineMs: 400, clock: slowClock });
+const sandboxes = openSandboxes({ deadlineMs: 400 });
 afterAll(() => sandboxes.close());
 
 const innocent = codeOf("export default (m) => ({ ...m, event: 'fine' })");
@@ -19,6 +16,28 @@ describe("exhaustion ends its own run, names the cause, and stops nobody else", 
     ["an endless loop", "for (;;) {}", "timeout"],
     ["one that catches all", "for (;;) { try { for (;;) {} } catch {} finally { continue } }", "timeout"],
     ["endless jobs", "const go = () => Promise.resolve().then(go); return go()", "timeout"],
+    [
+      "endless jobs that nobody waits for",
+      "(function f() { Promise.resolve().then(f) })(); return m",
+      "timeout",
+    ],
+    [
+      "endless jobs beside a result",
+      "(function f() { Promise.resolve().then(f) })(); return Promise.resolve(m)",
+      "timeout",
+    ],
+    [
+      "endless jobs beside a promise that never settles",
+      "(function f() { Promise.resolve().then(f) })(); return new Promise(() => {})",
+      "timeout",
+    ],
+    [
+      "endless jobs that take long",
+      "const go = () => { for (let i = 0; i < 1e7; i++); Promise.resolve().then(go) }; go(); return new Promise(() => {})",
+      "timeout",
+    ],
+    ["a promise that never settles", "return new Promise(() => {})", "never_settles"],
+    ["a call that never asks for the time", "return [].indexOf.call({ length: 2 ** 53 - 1 }, 1)", "timeout"],
     ["endless waiting in a loop", "return (async () => { for (;;) await null })()", "timeout"],
     ["an endless generator", "return [...(function* () { for (;;) yield 1 })()]", "timeout|memory|exception"],
     ["a regular expression that explodes", "/(a+)+b/.test('a'.repeat(60))", "timeout"],
@@ -89,8 +108,18 @@ describe("exhaustion ends its own run, names the cause, and stops nobody else", 
     await isInnocentFine();
   });
 
+  it("of a batch, those that left jobs without an end behind fail, and no others", async () => {
+    const code = codeOf(`export default (m) => {
+      if (m.properties.n === 2) (function f() { Promise.resolve().then(f) })();
+      return m;
+    }`);
+    const results = await sandboxes.run(code, itemsOf(5));
+    expect(results.map(({ kind }) => kind)).toEqual(["same", "same", "failed", "same", "same"]);
+    expect(results[2]).toMatchObject({ code: "timeout", message: expect.stringContaining("left behind") });
+  });
+
   it("objects without end are told as memory, whatever time there is", async () => {
-    const patient = openSandboxes({ deadlineMs: 20_000, clock: slowClock });
+    const patient = openSandboxes({ deadlineMs: 20_000 });
     const code = codeOf("export default (m) => { const a = []; for (;;) a.push({ a }) }");
     const [result] = await patient.run(code, [itemOf()]);
     await patient.close();

@@ -49,7 +49,14 @@ describe("runBatch", () => {
       [1, 1, LOOP, 1, 1],
       false,
       "..x..",
-      ["0-5", "0-1", "1-2", "2-3", "3-5"],
+      ["0-5", "0-1", "1-2", "2-3", "3-4", "4-5"],
+    ],
+    [
+      "two loop behind each other and the thread was ended",
+      [1, LOOP, LOOP, 1, 1, 1],
+      false,
+      ".xx...",
+      ["0-6", "0-1", "1-2", "2-3", "3-4", "4-6"],
     ],
     ["the only one loops and the thread was ended", [LOOP], false, "x", ["0-1"]],
   ])("%s", async (_, costs, isKnown, outcome, attempts) => {
@@ -61,6 +68,11 @@ describe("runBatch", () => {
     expect(outcome).toBe("x".repeat(100));
     expect(tookMs).toBe(3 * DEADLINE_MS);
     expect(last).toMatchObject({ code: "timeout", message: expect.stringContaining("it was not tried") });
+  });
+
+  it("gives up after one more if the thread was ended each time", async () => {
+    const { outcome, tookMs } = await run(Array(100).fill(LOOP), false);
+    expect([outcome, tookMs]).toEqual(["x".repeat(100), 4 * DEADLINE_MS]);
   });
 
   it("gives up after ten stops, however many succeed in between", async () => {

@@ -2,7 +2,7 @@ import type { Clock } from "@sluice/resilience";
 import type { CodeCheck, TransformCode, TransformFailure, TransformLanguage } from "../transform.js";
 import type { BatchAnswer } from "./answer.js";
 import { prepareCode } from "./prepare-code.js";
-import { compileIn, openSandbox, Sandbox, Vm } from "./sandbox.js";
+import { compileIn, openSandbox, Sandbox, threadCpuMs, Vm } from "./sandbox.js";
 
 export interface SandboxThreadOptions {
   /** Of each VM. */
@@ -24,6 +24,9 @@ export interface ThreadAnswer extends BatchAnswer {
   readonly sandboxes: number;
 }
 
+/** Sent when a VM begins to run: the CPU time of the thread by then. Node.js 22 does not know it. */
+export type RunNotice = number | undefined;
+
 /** A VM that has grown beyond this is not kept: WebAssembly never gives memory back. */
 const KEPT_BYTES = 20 * 1_024 * 1_024;
 
@@ -31,10 +34,10 @@ const KEPT_BYTES = 20 * 1_024 * 1_024;
 export class SandboxThread {
   readonly #options: SandboxThreadOptions;
   readonly #clock: Clock;
-  readonly #onRun: () => void;
+  readonly #onRun: (beforeMs: RunNotice) => void;
   readonly #sandboxes = new Map<string, Sandbox | TransformFailure>();
 
-  constructor(options: SandboxThreadOptions, clock: Clock, onRun: () => void) {
+  constructor(options: SandboxThreadOptions, clock: Clock, onRun: (beforeMs: RunNotice) => void) {
     this.#options = options;
     this.#clock = clock;
     this.#onRun = onRun;
@@ -46,7 +49,7 @@ export class SandboxThread {
       const done = texts.map(() => ({ kind: "failed" as const, ...sandbox, logs: [] }));
       return { done, ...this.#taken };
     }
-    this.#onRun();
+    this.#onRun(threadCpuMs());
     const answer = sandbox.run(times, texts, deadlineMs);
     if (sandbox.isSpent || sandbox.memoryBytes > KEPT_BYTES) this.#sandboxes.delete(code.key);
     return { ...answer, ...this.#taken };
@@ -54,7 +57,7 @@ export class SandboxThread {
 
   async check(code: string, language: TransformLanguage): Promise<CodeCheck> {
     const vm = await Vm.open(this.#options.memoryBytes, this.#clock);
-    this.#onRun();
+    this.#onRun(threadCpuMs());
     const prepared = prepareCode(code, language, compileIn(vm));
     return prepared.ok ? { ok: true } : prepared;
   }

@@ -43,6 +43,10 @@ const LATE: TransformFailure = {
   code: "timeout",
   message: "The function took too long and was ended at the deadline",
 };
+const LEFT_BEHIND: TransformFailure = {
+  code: "timeout",
+  message: "Promises that the function left behind still ran at the deadline",
+};
 
 /** The part of the WebAssembly's surroundings that carries texts across. */
 interface TextPort {
@@ -68,6 +72,13 @@ function copyNatively(port: TextPort): void {
 
 /** The WebAssembly says what it thinks of its end in the answer, not on the console. */
 const surroundings = (): object => ({ printErr() {}, preRun: [copyNatively] });
+
+/** CPU time of this thread: on a busy machine, it has waited for none of it. Node.js 22 knows only the time on the clock. */
+export function threadCpuMs(): number | undefined {
+  if (typeof process.threadCpuUsage !== "function") return undefined;
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
 
 /** How an evaluation or a call in the VM ended. */
 type Outcome = { readonly value: QuickJSHandle } | { readonly failure: TransformFailure };
@@ -120,11 +131,8 @@ export class Vm {
     this.#deadlineMs = this.#usedMs() + ms;
   }
 
-  /** CPU time of this thread: on a busy machine, it has waited for none of it. Node.js 22 knows only the time on the clock. */
   #usedMs(): number {
-    if (typeof process.threadCpuUsage !== "function") return this.#clock.monotonic();
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
+    return threadCpuMs() ?? this.#clock.monotonic();
   }
 
   evaluate(code: string, file: string, options: { type?: "module" } = {}): Outcome {
@@ -135,17 +143,17 @@ export class Vm {
     return this.#outcomeOf(() => this.context.callFunction(fn, this.context.undefined, ...args));
   }
 
-  /** Runs what promises wait for until there is nothing left. */
+  /** Runs what promises wait for until there is nothing left. A job that is interrupted ends as a promise that is rejected. */
   runJobs(): TransformFailure | undefined {
-    while (this.#runtime.hasPendingJob()) {
+    if (!this.#runtime.hasPendingJob()) return undefined;
+    while (this.#runtime.hasPendingJob() && !this.isLate) {
       const outcome = this.#outcomeOf(() => {
         const ran = this.#runtime.executePendingJobs(JOBS_AT_ONCE);
         return ran.error === undefined ? { value: this.context.undefined } : { error: ran.error };
       });
       if ("failure" in outcome) return outcome.failure;
-      if (this.isLate) return LATE;
     }
-    return undefined;
+    return this.isLate ? LATE : undefined;
   }
 
   #outcomeOf(run: () => { value: QuickJSHandle } | { error: QuickJSHandle }): Outcome {
@@ -243,12 +251,14 @@ export class Sandbox {
     const failure = "failure" in begun ? begun.failure : this.#runAll(reader);
     const answer =
       failure === undefined ? answerOf(reader) : this.#stopped(failure, reader, "value" in begun);
-    this.isSpent ||= answer.stopped !== undefined;
+    this.isSpent = answer.stopped !== undefined;
     if (!vm.isBroken) batch.dispose();
     return answer;
   }
 
   #stopped(failure: TransformFailure, reader: LineReader, hasBegun: boolean): BatchAnswer {
+    // All messages have a result: any of them may have left the jobs behind.
+    if (failure === LEFT_BEHIND) return { done: [], stopped: { failure, logs: [], isKnown: false } };
     this.#vm.allow(HAND_OVER_MS);
     const isKnown = hasBegun && !this.#vm.isBroken && this.#read(this.#methods.take, reader) === "F";
     const { done, stopped } = answerOf(reader);
@@ -261,11 +271,7 @@ export class Sandbox {
       if (typeof state !== "string") return state;
       if (state === "F") continue;
       const failure = this.#vm.runJobs();
-      if (state === "D") {
-        // What still ran after the last result belongs to no message.
-        this.isSpent = failure !== undefined;
-        return undefined;
-      }
+      if (state === "D") return failure === LATE ? LEFT_BEHIND : failure;
       if (failure !== undefined) return failure;
     }
   }

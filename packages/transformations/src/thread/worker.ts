@@ -1,11 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "@sluice/resilience";
 import { type CallPort, type PlainFailure, serve } from "@sluice/resilience/node";
-import { SandboxThread } from "./sandbox-thread.js";
+import { type RunNotice, SandboxThread } from "./sandbox-thread.js";
 
 useUtc();
-const thread = new SandboxThread(workerData, systemClock, () => server.notify("running"));
-const server = serve<SandboxThread, PlainFailure, "running">(
+const thread = new SandboxThread(workerData, systemClock, (beforeMs) => server.notify(beforeMs));
+const server = serve<SandboxThread, PlainFailure, RunNotice>(
   parentPort as unknown as CallPort & { close(): void },
   thread,
 );
