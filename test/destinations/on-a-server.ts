@@ -67,30 +67,3 @@ export const later = <T>(collector: TestCollector, read: () => Promise<T>) =>
     },
     { interval: 300 },
   );
-
-/** Sends 2,100 messages while the server is killed three times. Resolves with how many they were, once `arrived` counts as many. */
-export async function killAgainAndAgain(
-  collector: TestCollector,
-  server: { kill(): Promise<unknown>; start(): Promise<unknown> },
-  arrived: () => Promise<number>,
-): Promise<number> {
-  let sent = 0;
-  const burst = async (): Promise<void> => {
-    const messages = Array.from({ length: 100 }, () => {
-      const messageId = `m${sent++}`;
-      return { type: "track", event: "Ordered", userId: `u${sent % 7}`, messageId };
-    });
-    await collector.send(...messages);
-    await collector.advance(1_000);
-  };
-  for (let kills = 0; kills < 3; kills++) {
-    for (let bursts = 0; bursts < 5; bursts++) await burst();
-    const killed = server.kill();
-    await burst();
-    await killed;
-    await burst();
-    await server.start();
-  }
-  await later(collector, arrived).toBe(sent);
-  return sent;
-}

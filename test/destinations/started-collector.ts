@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TOKEN = "an-admin-token-of-this-test";
@@ -14,6 +15,9 @@ interface Created {
   /** Of a source. */
   readonly writeKeys: readonly { readonly key: string }[];
 }
+
+/** The trace that all messages belong to. */
+export const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 
 /** A change of a destination. */
 export const DROPS_ALL = { filters: [{ action: { kind: "drop" } }] };
@@ -106,6 +110,7 @@ export async function startedCollector(destinations: string): Promise<StartedCol
       const track = (messageId: string) => ({
         ...{ type: "track", event: "Ordered", userId: `u${messageId.slice(1)}`, messageId },
         properties: { colour: "red", sum: 1 },
+        context: { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01` },
       });
       return { destinationId, writeKey, send: (...ids) => send(writeKey, ids.map(track)) };
     },
@@ -128,4 +133,80 @@ export async function startedCollector(destinations: string): Promise<StartedCol
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Sends messages while the server of a destination is killed three times, each time after some have arrived and others are on their way.
+ * Resolves with how many they were, once `arrived` counts as many.
+ */
+export async function killUnderLoad(
+  { send }: Connected,
+  server: { kill(): Promise<unknown>; start(): Promise<unknown> },
+  arrived: () => Promise<number>,
+): Promise<number> {
+  let sent = 0;
+  const burst = (): Promise<void> => send(...Array.from({ length: 200 }, () => `m${sent++}`));
+  const bursts = async (count: number): Promise<void> => {
+    for (let times = 0; times < count; times++) await burst();
+  };
+  for (let kills = 0; kills < 3; kills++) {
+    const before = sent;
+    await bursts(8);
+    await expect.poll(arrived, { timeout: 60_000, interval: 20 }).toBeGreaterThan(before);
+    const killed = server.kill();
+    await bursts(4);
+    await killed;
+    await bursts(2);
+    await server.start();
+  }
+  await expect.poll(arrived, { timeout: 90_000, interval: 500 }).toBe(sent);
+  return sent;
+}
+
+/**
+ * Kills collector and server when the server has taken three messages, and before the collector hears of it: a proxy keeps the answer to
+ * the first request with `statement`. Meanwhile the destination is changed, so that it drops everything. Then both start again. Resolves
+ * with what `read` found before and after.
+ */
+export async function killBeforeAnswer<Row>(
+  { definition: { type } }: { readonly definition: { readonly type: string } },
+  settingsFor: (port: number) => object,
+  server: {
+    kill(): Promise<unknown>;
+    start(): Promise<unknown>;
+    readonly port: number;
+    readonly statement: string;
+  },
+  read: () => Promise<readonly Row[]>,
+): Promise<{ readonly before: readonly Row[]; readonly after: readonly Row[] }> {
+  let isHolding = true;
+  const proxy = createServer((client) => {
+    const upstream = connect(server.port, "127.0.0.1");
+    let holds = false;
+    client.on("data", (data: Buffer) => {
+      holds ||= isHolding && data.includes(server.statement);
+      upstream.write(data);
+    });
+    upstream.on("data", (data: Buffer) => holds || client.write(data));
+    for (const one of [client, upstream])
+      one.on("error", () => {}).on("close", () => [client, upstream].map((each) => each.destroy()));
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => void proxy.close());
+  await using collector = await startedCollector(`@sluice/destination-${type}`);
+  const settings = settingsFor((proxy.address() as AddressInfo).port);
+  const { destinationId, send } = await collector.connect(type, settings);
+  await send("m0", "m1", "m2");
+  await expect.poll(read, { timeout: 20_000 }).toHaveLength(3);
+  const before = await read();
+  await collector.api("PATCH", `/destinations/${destinationId}`, DROPS_ALL);
+  await send("m3");
+  await Promise.all([collector.kill(), server.kill()]);
+  isHolding = false;
+  await server.start();
+  await collector.start();
+  await collector.outcome("m3", "filtered");
+  await collector.outcome("m2", "delivered");
+  return { before, after: await read() };
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 
 export const CHDB_VERSION = "4.4.0";
@@ -16,19 +16,35 @@ export const PASSWORD = "correct horse";
 export interface ClickHouseServer {
   readonly url: string;
   query(statement: string): Promise<readonly { readonly [column: string]: unknown }[]>;
+  /** SIGKILL. It keeps what it has confirmed. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
   pause(): void;
   resume(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** ClickHouse's engine behind HTTP. Its tables are gone when it ends. */
+/** ClickHouse's engine behind HTTP, in a folder of its own. */
 export async function clickHouseServer(): Promise<ClickHouseServer> {
   const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), "sluice-clickhouse-"));
   const script = join(import.meta.dirname, "server.py");
-  const server: ChildProcess = spawn(CACHED_PYTHON, [script, String(port), PASSWORD], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  await once(server.stdout as NodeJS.ReadableStream, "data");
+  let server: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    const child = spawn(CACHED_PYTHON, [script, String(port), PASSWORD, folder], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    server = child;
+    await once(child.stdout, "data");
+  };
+  const kill = async (): Promise<void> => {
+    if (server === undefined) return;
+    const ended = once(server, "exit");
+    server.kill("SIGKILL");
+    server = undefined;
+    await ended;
+  };
+  await start();
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
@@ -42,12 +58,13 @@ export async function clickHouseServer(): Promise<ClickHouseServer> {
       if (!response.ok) throw new Error(text);
       return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
     },
-    pause: () => void server.kill("SIGSTOP"),
-    resume: () => void server.kill("SIGCONT"),
+    kill,
+    start,
+    pause: () => void server?.kill("SIGSTOP"),
+    resume: () => void server?.kill("SIGCONT"),
     async [Symbol.asyncDispose]() {
-      const ended = once(server, "exit");
-      server.kill("SIGKILL");
-      await ended;
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

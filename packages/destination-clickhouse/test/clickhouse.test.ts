@@ -1,15 +1,13 @@
-import { startTestCollector } from "@sluice/collector/testing";
 import { contractOf } from "@sluice/destination/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 // @boundaries-ignore what the tests of destination packages do alike
+import { attempt, deliver, message, openedFor } from "../../../test/destinations/on-a-server.ts";
+// @boundaries-ignore the built collector is started for tests of several packages
 import {
-  attempt,
-  connected,
-  deliver,
-  later,
-  message,
-  openedFor,
-} from "../../../test/destinations/on-a-server.ts";
+  killBeforeAnswer,
+  killUnderLoad,
+  startedCollector,
+} from "../../../test/destinations/started-collector.ts";
 import clickhouse from "../src/index.js";
 import {
   type ClickHouseServer,
@@ -36,12 +34,6 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
     ...change,
   });
 
-  const collectorWith = (settings: object) =>
-    connected(
-      startTestCollector({ destinations: [clickhouse], allowTargets: ["127.0.0.0/8"] }),
-      clickhouse,
-      settings,
-    );
   const opened = (settings: object) => openedFor(clickhouse, settings);
   const idsIn = async (table: string, final = "FINAL"): Promise<string[]> =>
     (await server.query(`SELECT message_id FROM ${table} ${final} ORDER BY message_id`)).map(
@@ -127,14 +119,28 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
     expect(await idsIn(settings.table)).toEqual(["m2", "m3"]);
   });
 
-  it("delivers what a collector keeps while the server does not answer", async () => {
+  it("takes messages of a started collector once each while it is killed under load", async () => {
     const settings = settingsOf();
-    const { collector } = await collectorWith(settings);
-    server.pause();
-    const track = (messageId: string) => ({ type: "track", event: "Ordered", userId: "u1", messageId });
-    await collector.send(...["m1", "m2", "m3"].map(track));
-    await collector.advance(62_000);
-    server.resume();
-    await later(collector, () => idsIn(settings.table).catch(() => [])).toEqual(["m1", "m2", "m3"]);
-  });
+    await using collector = await startedCollector("@sluice/destination-clickhouse");
+    const connection = await collector.connect("clickhouse", settings);
+    const arrived = () =>
+      idsIn(settings.table, "").then(
+        ({ length }) => length,
+        () => 0,
+      );
+    const sent = await killUnderLoad(connection, server, arrived);
+    expect(new Set(await idsIn(settings.table)).size).toBe(sent);
+    expect(collector.said()).not.toMatch(new RegExp(`Warning|${PASSWORD}`));
+  }, 240_000);
+
+  it("adds nothing after collector and server were killed before the answer, whatever was changed", async () => {
+    const settings = settingsOf();
+    const { before, after } = await killBeforeAnswer(
+      clickhouse,
+      (port) => ({ ...settings, url: `http://127.0.0.1:${port}` }),
+      { ...server, port: Number(new URL(server.url).port), statement: "INSERT INTO" },
+      () => server.query(`SELECT * FROM ${settings.table} ORDER BY position`).catch(() => []),
+    );
+    expect(after).toEqual(before);
+  }, 120_000);
 });

@@ -4,9 +4,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from chdb.session import Session
 
-session = Session()
+port, password, folder = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+session = Session(folder)
 lock = Lock()
-port, password = int(sys.argv[1]), sys.argv[2]
 
 
 class Handler(BaseHTTPRequestHandler):

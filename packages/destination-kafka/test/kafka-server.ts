@@ -238,7 +238,7 @@ function propertiesOf(folder: string, addressOf: (name: Listener | "controller")
 async function readAll(client: kafkajs.Kafka, topic: string): Promise<readonly ReadRecord[]> {
   const admin = client.admin();
   await admin.connect();
-  const ends = await admin.fetchTopicOffsets(topic);
+  const ends = await offsetsOf(admin, topic);
   await admin.disconnect();
   const wanted = ends.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
   const records: ReadRecord[] = [];
@@ -263,6 +263,20 @@ async function readAll(client: kafkajs.Kafka, topic: string): Promise<readonly R
   await complete.promise;
   await consumer.disconnect();
   return records.sort((one, other) => one.partition - other.partition || one.offset - other.offset);
+}
+
+/** A partition of a new topic, or of a broker that has just started, has no leader for a moment. */
+async function offsetsOf(
+  admin: kafkajs.Admin,
+  topic: string,
+): ReturnType<kafkajs.Admin["fetchTopicOffsets"]> {
+  for (;;) {
+    try {
+      return await admin.fetchTopicOffsets(topic);
+    } catch (error) {
+      if ((error as kafkajs.KafkaJSError).retriable !== true) throw error;
+    }
+  }
 }
 
 export function freePort(): Promise<number> {

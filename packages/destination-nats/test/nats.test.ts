@@ -5,14 +5,14 @@ import { startTestCollector } from "@sluice/collector/testing";
 import { contractOf } from "@sluice/destination/contract";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 // @boundaries-ignore what the tests of destination packages do alike
+import { attempt, connected, deliver, message, openedFor } from "../../../test/destinations/on-a-server.ts";
+// @boundaries-ignore the built collector is started for tests of several packages
 import {
-  attempt,
-  connected,
-  deliver,
-  killAgainAndAgain,
-  message,
-  openedFor,
-} from "../../../test/destinations/on-a-server.ts";
+  killBeforeAnswer,
+  killUnderLoad,
+  startedCollector,
+  TRACE_ID,
+} from "../../../test/destinations/started-collector.ts";
 // @boundaries-ignore the servers are for tests of all packages
 import { freePorts } from "../../../test/nats/nats-cluster.ts";
 // @boundaries-ignore its keys are those of the cluster's tests
@@ -190,13 +190,27 @@ describe.skipIf(isSkipped)("on a real server", () => {
     expect(await idsIn(stream)).toHaveLength(1);
   });
 
-  it("loses nothing and doubles nothing while the server is killed again and again", async () => {
+  it("takes messages of a started collector once each, in order, while it is killed under load", async () => {
     const stream = await streamOf();
-    const { collector } = await collectorWith(settingsFor(stream));
-    const arrived = async () => new Set(await idsIn(stream)).size;
-    const sent = await killAgainAndAgain(collector, server, arrived);
-    expect(await idsIn(stream)).toHaveLength(sent);
-  });
+    await using collector = await startedCollector("@sluice/destination-nats");
+    const connection = await collector.connect("nats", settingsFor(stream));
+    const sent = await killUnderLoad(connection, server, async () => new Set(await idsIn(stream)).size);
+    const stored = await server.read(stream);
+    expect(stored).toHaveLength(sent);
+    expect(stored[0]?.headers.traceparent).toContain(TRACE_ID);
+    expect(collector.said()).not.toMatch(new RegExp(`Warning|${PASSWORD}`));
+  }, 240_000);
+
+  it("adds nothing after collector and server were killed before the answer, whatever was changed", async () => {
+    const stream = await streamOf();
+    const { before, after } = await killBeforeAnswer(
+      nats,
+      (port) => settingsFor(stream, { servers: `127.0.0.1:${port}` }),
+      { ...server, port: Number(server.address.split(":")[1]), statement: "HPUB" },
+      () => server.read(stream),
+    );
+    expect(after).toEqual(before);
+  }, 120_000);
 });
 
 it.each<[object, string]>([

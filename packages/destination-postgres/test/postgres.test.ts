@@ -1,23 +1,19 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { connect as connectPlain, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startTestCollector } from "@sluice/collector/testing";
 import { contractOf } from "@sluice/destination/contract";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 // @boundaries-ignore what the tests of destination packages do alike
-import {
-  attempt,
-  connected,
-  deliver,
-  killAgainAndAgain,
-  message,
-  openedFor,
-} from "../../../test/destinations/on-a-server.ts";
+import { attempt, connected, deliver, message, openedFor } from "../../../test/destinations/on-a-server.ts";
 // @boundaries-ignore the built collector is started for tests of several packages
-import { DROPS_ALL, startedCollector } from "../../../test/destinations/started-collector.ts";
+import {
+  killBeforeAnswer,
+  killUnderLoad,
+  startedCollector,
+} from "../../../test/destinations/started-collector.ts";
 import postgres from "../src/index.js";
 import { freePort, IS_INSTALLED, PASSWORD, type PostgresServer, postgresServer } from "./postgres-server.js";
 
@@ -350,46 +346,23 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     ).toBeDefined();
   });
 
-  it("loses nothing and doubles nothing while the server is killed again and again", async () => {
+  it("takes messages of a started collector once each while it is killed under load", async () => {
     const settings = settingsOf();
-    const { collector } = await collectorWith(settings);
-    const arrived = () => countOf(settings).catch(() => 0);
-    const sent = await killAgainAndAgain(collector, server, arrived);
-    expect(await countOf(settings, "distinct message_id")).toBe(sent);
-  });
-
-  it("adds nothing after the collector was killed before the answer, whatever was changed", async () => {
-    let isHolding = false;
-    // Passes everything on, but no answer to the first insert and to what follows it.
-    const proxy = createServer((client) => {
-      const upstream = connectPlain(server.port, "127.0.0.1");
-      let holds = false;
-      client.on("data", (data: Buffer) => {
-        holds ||= isHolding && data.includes("insert into");
-        upstream.write(data);
-      });
-      upstream.on("data", (data: Buffer) => holds || client.write(data));
-      for (const one of [client, upstream])
-        one.on("error", () => {}).on("close", () => [client, upstream].map((each) => each.destroy()));
-    });
-    const port = await freePort();
-    proxy.listen(port, "127.0.0.1");
-    onTestFinished(() => void proxy.close());
-    const settings = settingsOf({ port });
-    isHolding = true;
     await using collector = await startedCollector("@sluice/destination-postgres");
-    const { destinationId, send } = await collector.connect("postgres", settings);
-    await send("m0", "m1", "m2");
-    const rows = () => server.query(`select * from ${settings.table} order by position`).catch(() => []);
-    await expect.poll(rows, { timeout: 20_000 }).toHaveLength(3);
-    const before = await rows();
-    await collector.api("PATCH", `/destinations/${destinationId}`, DROPS_ALL);
-    await send("m3");
-    await collector.kill();
-    isHolding = false;
-    await collector.start();
-    await collector.outcome("m3", "filtered");
-    await collector.outcome("m2", "delivered");
-    expect(await rows()).toEqual(before);
+    const connection = await collector.connect("postgres", settings);
+    const sent = await killUnderLoad(connection, server, () => countOf(settings).catch(() => 0));
+    expect(await countOf(settings, "distinct message_id")).toBe(sent);
+    expect(collector.said()).not.toMatch(new RegExp(`Warning|${PASSWORD}`));
+  }, 240_000);
+
+  it("adds nothing after collector and server were killed before the answer, whatever was changed", async () => {
+    const settings = settingsOf();
+    const { before, after } = await killBeforeAnswer(
+      postgres,
+      (port) => ({ ...settings, port }),
+      { ...server, statement: "insert into" },
+      () => server.query(`select * from ${settings.table} order by position`).catch(() => []),
+    );
+    expect(after).toEqual(before);
   }, 120_000);
 });
