@@ -1,28 +1,13 @@
-// What the packages of destinations cost beside the client alone, with the same batches of 10,000 messages:
+// What the packages of destinations cost beside the client alone, with the same batches of 10,000 messages: messages a second, and CPU a
+// message of this process. The floors write the same rows or records to the same server; they get them in JSON already, and only send.
+// The floor of S3 is compression: what stands beside it is the work of the package and of HTTP.
 //
-// - PostgreSQL: rows a second, and CPU a message of this process. The floor inserts the same rows, which are in JSON already.
-// - S3: CPU a message of this process beside compression. The floor compresses the same lines.
-//
-//   node --import ./scripts/source-loader.mjs bench/collector/destinations.bench.mjs [rounds]
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { connect as connectPlain } from "node:net";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
-
+//   node --expose-gc --import ./scripts/source-loader.mjs bench/collector/destinations.bench.mjs [rounds] [types]
 import { median, reportFigures, reportSkipped } from "../figures.mjs";
-
-/** No dependencies of the benches: their sources. */
-const packaged = (path) => import(new URL(`../../packages/${path}`, import.meta.url).href);
-const [{ default: postgres }, { connected }, { creation, insertion, rowsOf }] = await Promise.all(
-  ["index", "connection", "table"].map((name) => packaged(`destination-postgres/src/${name}.ts`)),
-);
-const { IS_INSTALLED, PASSWORD, postgresServer } = await packaged(
-  "destination-postgres/test/postgres-server.ts",
-);
-const { default: s3 } = await packaged("destination-s3/src/index.ts");
+import { DESTINATIONS } from "./destination-floors.mjs";
 
 const ROUNDS = Number(process.argv[2] ?? 8);
+const types = process.argv[3]?.split(",") ?? Object.keys(DESTINATIONS);
 const MESSAGES = 10_000;
 let made = 0;
 
@@ -55,27 +40,12 @@ async function measured(run) {
   return { ms: performance.now() - began, cpuUs: (user + system) / MESSAGES };
 }
 
-const connect = async ({ host, port }) => {
-  const socket = connectPlain({ host, port });
-  await once(socket, "connect");
-  return socket;
-};
-
-async function opened({ definition }, settings) {
-  return await definition.open(settings, { connect, now: Date.now, log() {} });
-}
-
-async function delivered(open, messages) {
+async function deliver(open, messages) {
   const attempt = { number: 1, isLast: false, signal: new AbortController().signal };
-  const result = await open.deliverBatch(
-    {
-      range: { from: messages[0]?.position, to: messages.at(-1)?.position },
-      id: String(messages[0]?.position),
-      messages,
-    },
-    attempt,
-  );
-  if (result.kind !== "delivered") throw new Error(JSON.stringify(result));
+  const range = { from: messages[0].position, to: messages.at(-1).position };
+  const result = await open.deliverBatch({ range, id: `${range.from}-${range.to}`, messages }, attempt);
+  if (result.kind !== "delivered" || (result.others ?? []).length > 0)
+    throw new Error(JSON.stringify({ ...result, others: result.others?.slice(0, 3) }));
 }
 
 /** By turns, so that a busy machine disturbs both alike. The first round is left out. */
@@ -87,98 +57,38 @@ async function byTurns(ours, floor) {
         ? { ours: await ours(), floor: await floor() }
         : { floor: await floor(), ours: await ours() },
     );
-  const of = (side, what) => median(rounds.slice(1).map((one) => one[side][what]));
-  const ratio = median(rounds.slice(1).map((one) => one.floor.ms / one.ours.ms));
-  return { of, ratio };
+  const counted = rounds.slice(1);
+  const of = (side, what) => median(counted.map((one) => one[side][what]));
+  return { of, ratio: median(counted.map((one) => one.floor.ms / one.ours.ms)) };
 }
 
-async function measurePostgres() {
-  await using server = await postgresServer();
-  const login = {
-    host: "127.0.0.1",
-    port: server.port,
-    database: "postgres",
-    user: "postgres",
-    password: PASSWORD,
-  };
-  const settings = {
-    ...login,
-    ...{ security: "none", schema: "public", table: "ours", maxAgeSeconds: 1 },
-  };
-  const open = await opened(postgres, settings);
-  const floor = { schema: "public", table: "floor" };
-  const client = await connected(settings, connect, new AbortController().signal);
-  await client.query(creation(floor).join("; "));
+async function measure({ name, start, floorName = "the client alone" }) {
+  await using pair = await start();
   const { of, ratio } = await byTurns(
-    async () => {
+    () => {
       const messages = batch();
-      return measured(() => delivered(open, messages));
+      return measured(() => deliver(pair.open, messages));
     },
-    async () => {
-      const rows = rowsOf(batch());
-      return measured(() => client.query({ name: "floor", text: insertion(floor), values: [rows] }));
+    () => {
+      const given = pair.prepare(batch());
+      return measured(() => pair.send(given));
     },
   );
-  await client.end();
-  await open.close?.();
   const rate = (side) => (MESSAGES / of(side, "ms")) * 1_000;
-  const peerName = "the client alone";
+  const cpu = { ours: of("ours", "cpuUs"), peer: of("floor", "cpuUs") };
+  const title = `into ${name}`;
+  const rates = { ours: rate("ours"), peer: rate("floor"), peerName: floorName };
   reportFigures([
-    { name: "into PostgreSQL", unit: "messages/s", ours: rate("ours"), peer: rate("floor"), peerName },
-    {
-      name: "into PostgreSQL",
-      unit: "µs CPU/message",
-      ours: of("ours", "cpuUs"),
-      peer: of("floor", "cpuUs"),
-      peerName,
-    },
+    { name: title, unit: "messages/s", ...rates },
+    { name: title, unit: "µs CPU/message", ...cpu, peerName: floorName },
+    { name: `${title}, beside it`, unit: "µs CPU/message", ours: cpu.ours - cpu.peer },
   ]);
   console.log(
-    `PostgreSQL: ${Math.round(rate("ours"))} messages/s, the client alone ${Math.round(rate("floor"))}: ${ratio.toFixed(2)}; ` +
-      `CPU ${of("ours", "cpuUs").toFixed(2)} µs a message, the client alone ${of("floor", "cpuUs").toFixed(2)} µs`,
+    `${name}: ${Math.round(rates.ours)} messages/s, ${floorName} ${Math.round(rates.peer)}: ${ratio.toFixed(2)}; ` +
+      `CPU ${cpu.ours.toFixed(2)} µs a message, ${floorName} ${cpu.peer.toFixed(2)} µs: ${(cpu.ours - cpu.peer).toFixed(2)} µs beside it`,
   );
 }
 
-async function measureS3() {
-  const server = fork(new URL("./object-server.mjs", import.meta.url));
-  const [port] = await once(server, "message");
-  const endpoint = `http://127.0.0.1:${port}`;
-  const keys = { accessKeyId: "AKIA", secretAccessKey: "secret", credentials: "settings" };
-  const format = { format: "jsonl", compression: "gzip" };
-  const settings = {
-    bucket: "b",
-    region: "us-east-1",
-    prefix: "sluice",
-    endpoint,
-    maxAgeSeconds: 1,
-    ...keys,
-    ...format,
-  };
-  const open = await opened(s3, settings);
-  const { of } = await byTurns(
-    async () => {
-      const messages = batch();
-      return measured(() => delivered(open, messages));
-    },
-    async () => {
-      const lines = Buffer.from(
-        `${batch()
-          .map(({ payload }) => JSON.stringify(payload))
-          .join("\n")}\n`,
-      );
-      return measured(() => promisify(gzip)(lines, { level: 6 }));
-    },
-  );
-  await open.close?.();
-  server.kill();
-  const beside = of("ours", "cpuUs") - of("floor", "cpuUs");
-  reportFigures([{ name: "into S3, beside compression", unit: "µs CPU/message", ours: beside }]);
-  console.log(
-    `S3: CPU ${of("ours", "cpuUs").toFixed(2)} µs a message, compression alone ${of("floor", "cpuUs").toFixed(2)} µs: ${beside.toFixed(2)} µs beside it`,
-  );
-}
-
-if (IS_INSTALLED) {
-  await measureS3();
-  await measurePostgres();
-} else reportSkipped("PostgreSQL is not installed");
+const installed = types.map((type) => DESTINATIONS[type]).filter(({ isInstalled }) => isInstalled);
+for (const destination of installed) await measure(destination);
+if (installed.length === 0) reportSkipped("no server of a destination is installed");
