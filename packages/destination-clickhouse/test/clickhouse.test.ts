@@ -1,5 +1,6 @@
+import { startTestCollector } from "@sluice/collector/testing";
 import { contractOf } from "@sluice/destination/contract";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 // @boundaries-ignore what the tests of destination packages do alike
 import { attempt, deliver, message, openedFor } from "../../../test/destinations/on-a-server.ts";
 // @boundaries-ignore the built collector is started for tests of several packages
@@ -143,4 +144,18 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
     );
     expect(after).toEqual(before);
   }, 120_000);
+});
+
+it.each<[object, string]>([
+  [{ url: "ftp://x" }, "settings.url"],
+  [{ url: "https://clickhouse.example/path" }, "settings.url"],
+  [{ database: "a b" }, "settings.database"],
+  [{ table: "a`b" }, "settings.table"],
+  [{ user: "a b" }, "settings.user"],
+])("refuses %j", async (change, path) => {
+  const collector = await startTestCollector({ destinations: [clickhouse] });
+  onTestFinished(() => collector.close());
+  const settings = { url: "https://clickhouse.example:8443", password: "hunter2", ...change };
+  const body = { type: "clickhouse", sourceIds: [collector.sourceId], settings };
+  await expect(collector.api("POST", "/destinations", body)).rejects.toThrow(`"path":"${path}"`);
 });
