@@ -13,7 +13,7 @@ import {
 import { type RunOne, runInBatches } from "./run-in-batches.js";
 import { sandboxesOfPackage } from "./sandboxes-of-package.js";
 import { transformInput } from "./transform-input.js";
-import { type Transformed, withResult } from "./transformed.js";
+import { afterResult, type Transformed } from "./transformed.js";
 
 export interface TransformationsParts {
   readonly config: Pick<ConfigStore, "list" | "watch" | "get">;
@@ -143,21 +143,6 @@ async function passed({ code, run }: Loaded, messages: readonly OutgoingMessage[
   if (failed !== undefined) return { kind: "failed", where: whereOf(failed), message: failed.message };
   const after = messages.map((message, index) => afterResult(message, results[index]));
   return { kind: "messages", messages: after.flat() };
-}
-
-/** What a message becomes by its result: nothing if it was dropped, or has failed. */
-export function afterResult(
-  message: OutgoingMessage,
-  result: TransformResult | undefined,
-): readonly OutgoingMessage[] {
-  switch (result?.kind) {
-    case "same":
-      return [message];
-    case "messages":
-      return result.messages.map((one) => withResult(message, one));
-    default:
-      return [];
-  }
 }
 
 /** Where and how a function failed, without the words of its error: those may repeat the message's data. */

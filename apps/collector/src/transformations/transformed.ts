@@ -1,4 +1,5 @@
 import { formatTime, type JsonObject, parseTime } from "@sluice/protocol";
+import type { TransformResult } from "@sluice/transformations";
 import type { OutgoingMessage } from "../destinations/destination.js";
 
 /** What a message became on its way to a destination. `by` names the transformations with their versions. */
@@ -18,7 +19,7 @@ export type Transformed =
   | { readonly kind: "unavailable"; readonly id: string; readonly message: string };
 
 /** The message with what a function returned. */
-export function withResult(outgoing: OutgoingMessage, result: JsonObject): OutgoingMessage {
+function withResult(outgoing: OutgoingMessage, result: JsonObject): OutgoingMessage {
   const { receivedAt: _, timestamp, ...message } = result as OutgoingMessage["message"] & JsonObject;
   const { receivedAt } = outgoing.message;
   const timeMs = typeof timestamp === "string" ? parseTime(timestamp) : undefined;
@@ -28,4 +29,19 @@ export function withResult(outgoing: OutgoingMessage, result: JsonObject): Outgo
     timestamp: timeMs === undefined ? outgoing.timestamp : formatTime(timeMs),
     message: receivedAt === undefined ? message : { ...message, receivedAt },
   };
+}
+
+/** What a message becomes by its result: nothing if it was dropped, or has failed. */
+export function afterResult(
+  message: OutgoingMessage,
+  result: TransformResult | undefined,
+): readonly OutgoingMessage[] {
+  switch (result?.kind) {
+    case "same":
+      return [message];
+    case "messages":
+      return result.messages.map((one) => withResult(message, one));
+    default:
+      return [];
+  }
 }

@@ -12,7 +12,7 @@ import type { OutgoingMessage } from "../destinations/destination.js";
 import { CollectorError } from "../errors.js";
 import { sandboxesOfPackage } from "./sandboxes-of-package.js";
 import { transformInput } from "./transform-input.js";
-import { withResult } from "./transformed.js";
+import { afterResult } from "./transformed.js";
 
 /** Trials that may wait for the one that runs. */
 const MOST_WAITING = 8;
@@ -71,47 +71,100 @@ export interface Tried extends Pick<TransformationResult, "messageId" | "result"
   view(): TransformationResult;
 }
 
+/** A function that runs behind the code that is tried. */
+export interface Follower {
+  /** As people know it. */
+  readonly name: string;
+  readonly code: TransformCode;
+}
+
+export interface TryOptions {
+  readonly signal: AbortSignal;
+  /** What messages of a source pass behind the code. Default: nothing. */
+  readonly followerOf?: ((sourceId: string) => Promise<Follower | undefined>) | undefined;
+}
+
 /** Runs code on messages, one batch after the other. Ends when the signal aborts. */
 export async function* tryMessages(
   sandboxes: Pick<Sandboxes, "run">,
   code: TransformCode,
   messages: readonly OutgoingMessage[],
-  signal: AbortSignal,
+  { signal, followerOf = async () => undefined }: TryOptions,
 ): AsyncGenerator<Tried> {
-  const mask = secretMask(code.secrets);
   for (let at = 0; at < messages.length && !signal.aborted; at += TOGETHER) {
     const batch = messages.slice(at, at + TOGETHER);
     const results = await sandboxes.run(code, batch.map(transformInput));
-    for (const [index, message] of batch.entries()) yield triedOf(message, results[index], mask);
+    const outcomes = batch.map((message, index) => outcomeOf(message, results[index]));
+    for (const [sourceId, ofSource] of Map.groupBy(outcomes, ({ message }) => message.sourceId)) {
+      const follower = await followerOf(sourceId);
+      if (follower !== undefined) await follow(sandboxes, ofSource, follower);
+    }
+    const secrets = [code.secrets];
+    for (const outcome of outcomes) yield triedOf(outcome, secretMask(secrets.concat(outcome.secrets)));
     // The results may take milliseconds to read, and others use the event loop too.
     await nextTurn();
   }
 }
 
-function triedOf(
-  message: OutgoingMessage,
-  found: TransformResult | undefined,
-  mask: <T>(value: T) => T,
-): Tried {
+/** What became of a message so far. */
+interface Outcome {
+  readonly message: OutgoingMessage;
+  readonly logs: TransformResult["logs"];
+  isSame: boolean;
+  after: readonly OutgoingMessage[];
+  error?: NonNullable<Tried["error"]>;
+  /** Of functions behind the one that is tried. */
+  secrets: readonly TransformCode["secrets"][];
+}
+
+function outcomeOf(message: OutgoingMessage, found: TransformResult | undefined): Outcome {
   if (found === undefined) throw new Error("the sandbox gave no result");
-  const { messageId } = message;
-  const result = wordOf(found);
-  const tried = { messageId, result, ...(found.kind === "failed" ? { error: errorOf(found) } : {}) };
+  return {
+    message,
+    logs: found.logs,
+    isSame: found.kind === "same",
+    after: afterResult(message, found),
+    ...(found.kind === "failed" ? { error: errorOf(found) } : {}),
+    secrets: [],
+  };
+}
+
+/** Sends what became of messages through the next function. */
+async function follow(
+  sandboxes: Pick<Sandboxes, "run">,
+  outcomes: readonly Outcome[],
+  { name, code }: Follower,
+): Promise<void> {
+  const items = outcomes.flatMap(({ after }) => after.map(transformInput));
+  const results = await sandboxes.run(code, items);
+  let at = 0;
+  for (const outcome of outcomes) {
+    const own = results.slice(at, at + outcome.after.length);
+    at += own.length;
+    const failed = own.find((result) => result.kind === "failed");
+    outcome.isSame &&= own.every(({ kind }) => kind === "same");
+    outcome.after =
+      failed === undefined ? outcome.after.flatMap((one, index) => afterResult(one, own[index])) : [];
+    outcome.secrets = [code.secrets];
+    // The place is one in another file.
+    if (failed !== undefined)
+      outcome.error = { code: failed.code, message: `${name}, which runs behind it: ${failed.message}` };
+  }
+}
+
+function triedOf({ message, isSame, after, error, logs }: Outcome, mask: <T>(value: T) => T): Tried {
+  const kept = after.length === 0 ? "dropped" : "changed";
+  const result = error !== undefined ? "failed" : isSame ? "same" : kept;
+  const tried = { messageId: message.messageId, result, ...(error === undefined ? {} : { error }) } as const;
   return {
     ...tried,
     view() {
       const before = shown(message);
-      const base = { ...tried, before, logs: found.logs };
+      const base = { ...tried, before, logs };
       if (result === "same") return { ...base, after: [before] };
-      if (found.kind !== "messages" || result === "dropped") return base;
-      return { ...base, after: found.messages.map((one) => mask(shown(withResult(message, one)))) };
+      return after.length === 0 ? base : { ...base, after: after.map((one) => mask(shown(one))) };
     },
   };
-}
-
-function wordOf(found: TransformResult): Tried["result"] {
-  if (found.kind !== "messages") return found.kind;
-  return found.messages.length === 0 ? "dropped" : "changed";
 }
 
 function errorOf({
@@ -137,8 +190,9 @@ function shown(message: OutgoingMessage): TransformationResult["before"] {
 const SHORTEST_MASKED = 4;
 
 /** Replaces secrets in all texts of a value, with the words that the log of a function has for them. */
-function secretMask(secrets: TransformCode["secrets"]): <T>(value: T) => T {
-  const hidden = Object.entries(secrets)
+function secretMask(secrets: readonly TransformCode["secrets"][]): <T>(value: T) => T {
+  const hidden = secrets
+    .flatMap((named) => Object.entries(named))
     .filter(([, secret]) => secret.length >= SHORTEST_MASKED)
     // Longest first, because one may be part of another.
     .sort(([, one], [, other]) => other.length - one.length);

@@ -217,6 +217,39 @@ describe("a dry run", () => {
     expect(first.body).toMatchObject({ messages: 4, same: 1, changed: 1, dropped: 1, failed: 1 });
   });
 
+  it("sends what the source's own code leaves through that of the destination, as a delivery would", async () => {
+    const { api, source } = await withMessages(["Same", "Old", "Last"]);
+    await using _ = api;
+    const made = async (name: string, code: string, secrets = {}) =>
+      (await api.ask("POST", "/api/v1/transformations", { name, code, secrets })).body.id as string;
+    const id = await made("First", "export default (m) => m");
+    const behind = `export default (m, { secrets, log }) => {
+      log.info("behind");
+      if (m.event === "Seen") throw new Error("unknown: " + m.event);
+      if (m.event === "New") return { ...m, event: secrets.NAME };
+      return m.event === "Last" ? null : m;
+    }`;
+    const transformationId = await made("Second", behind, { NAME: "hush-hush" });
+    await api.ask("PATCH", `/api/v1/sources/${source.id}`, { transformationId: id });
+    const { body: destination } = await api.ask("POST", "/api/v1/destinations", {
+      ...{ type: "scripted", sourceIds: [source.id], transformationId },
+    });
+    const code = `${CODE}// as typed`;
+    const dry = await api.ask("POST", DRY_RUN, { id, code, destinationId: destination.id });
+    expect(dry.body).toMatchObject({ messages: 3, same: 1, changed: 1, dropped: 1, failed: 0 });
+    expect(dry.body.examples).toMatchObject([
+      { before: { event: "Last" }, result: "dropped" },
+      { before: { event: "Old" }, after: [{ event: "[secret NAME]" }], logs: [] },
+    ]);
+    const failing = CODE.replace('"New"', '"Seen"');
+    const on = { messageIds: ["m-1"], messages: [{ event: "Old" }], destinationId: destination.id };
+    const tested = await api.ask("POST", TEST, { id, code: failing, ...on });
+    const message = "Second, which runs behind it: Error: unknown: Seen";
+    const failed = { result: "failed", error: { code: "exception", message } };
+    expect(tested.body.results).toMatchObject([failed, failed]);
+    expect(tested.body.results[0].error).not.toHaveProperty("line");
+  });
+
   it("takes only what a destination gets, after its filters", async () => {
     const { api, source } = await withMessages(["Old", "Secret", "Old", "Same"]);
     await using _ = api;

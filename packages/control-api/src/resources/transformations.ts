@@ -79,6 +79,13 @@ export type TransformationVersionView = Shape<typeof TransformationVersionView>;
 
 const Message = Type.Record(Type.String(), Type.Unknown());
 
+const WayToDestination = Type.Optional(
+  Type.String({
+    description:
+      "Only messages that this destination gets, after its filters. Code of their source runs before that of the destination: the transformation of the other one runs too",
+  }),
+);
+
 /** Tries code on messages: nothing is stored or sent. */
 export const TransformationTest = closed({
   id: Type.Optional(Type.String({ description: "A transformation, whose secrets the code gets" })),
@@ -94,6 +101,7 @@ export const TransformationTest = closed({
       sourceId: Type.Optional(Type.String({ description: "Default: any source" })),
     }),
   ),
+  destinationId: WayToDestination,
 });
 export type TransformationTest = Shape<typeof TransformationTest>;
 
@@ -123,12 +131,7 @@ export const TransformationDryRun = closed({
   code: Type.Optional(Code),
   language: Type.Optional(TransformationLanguage),
   sourceId: Type.Optional(Type.String({ description: "Default: any source" })),
-  destinationId: Type.Optional(
-    Type.String({
-      description:
-        "Only messages that this destination gets, after its filters, and after the transformation of their source",
-    }),
-  ),
+  destinationId: WayToDestination,
   messages: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, description: "Default: 1000" })),
 });
 export type TransformationDryRun = Shape<typeof TransformationDryRun>;

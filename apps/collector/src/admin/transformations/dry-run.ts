@@ -8,8 +8,8 @@ import { isOutbound, match, type Routing } from "../../delivery/routing/match.js
 import type { OutgoingMessage } from "../../destinations/destination.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { transformInput } from "../../transformations/transform-input.js";
-import { afterResult } from "../../transformations/transformations.js";
-import { type Tried, tryMessages } from "../../transformations/trials.js";
+import { afterResult } from "../../transformations/transformed.js";
+import { type Tried, type TryOptions, tryMessages } from "../../transformations/trials.js";
 
 /** Messages that are in memory at a time. */
 const PAGE = 100;
@@ -97,15 +97,15 @@ export async function dryRun(
   sandboxes: Pick<Sandboxes, "run">,
   code: TransformCode,
   pages: AsyncIterable<readonly OutgoingMessage[]>,
-  { signal, clock }: { readonly signal: AbortSignal; readonly clock: Pick<Clock, "monotonic"> },
+  { clock, ...options }: TryOptions & { readonly clock: Pick<Clock, "monotonic"> },
 ): Promise<TransformationDryRunView> {
   const startedAtMs = clock.monotonic();
   const counts = { messages: 0, same: 0, changed: 0, dropped: 0, failed: 0 };
   const causes = new Map<string, Cause>();
   const examples: TransformationResult[] = [];
   for await (const page of pages) {
-    if (signal.aborted) break;
-    for await (const one of tryMessages(sandboxes, code, page, signal)) {
+    if (options.signal.aborted) break;
+    for await (const one of tryMessages(sandboxes, code, page, options)) {
       counts.messages += 1;
       counts[one.result] += 1;
       if (one.result !== "same" && examples.length < MOST_EXAMPLES) examples.push(one.view());

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TransformationDryRun, TransformationResult, TransformationTest } from "@sluice/control-api";
+import type { TransformationResult, TransformationTest } from "@sluice/control-api";
 import { DOCUMENT_KINDS, type Store } from "@sluice/event-log";
 import { formatTime, parseTime } from "@sluice/protocol";
 import type { Sandboxes, TransformCode } from "@sluice/transformations";
@@ -10,7 +10,7 @@ import type { SourceDocument } from "../../documents/documents.js";
 import type { Suppressions } from "../../documents/suppressions.js";
 import { CollectorError } from "../../errors.js";
 import type { Trials } from "../../transformations/trials.js";
-import { type Tried, tryMessages } from "../../transformations/trials.js";
+import { type Tried, type TryOptions, tryMessages } from "../../transformations/trials.js";
 import type { AdminContext } from "../context.js";
 import { destinations } from "../destinations/destination-endpoints.js";
 import { type Endpoint, type EndpointRequest, endpoint } from "../endpoint/endpoint.js";
@@ -57,26 +57,31 @@ export function trialEndpoints({ secrets, trials, suppressions }: TrialEndpoints
   return [
     endpoint("POST /transformations/test", async (request, context) => {
       const { store, clock } = context;
+      const { id, destinationId } = request.body;
       const code = await codeToTry(request.body, store, secrets);
-      const messages = await messagesToTry(request.body, { store, isSuppressed, nowMs: clock.now() });
-      const answer = await tried(request, context, code, async (sandboxes, signal) => ({
-        results: await collect(tryMessages(sandboxes, code, messages, signal)),
-      }));
+      const way = await wayTo(destinationId, { id, code }, context, { isSuppressed, secrets });
+      const found = messagesToTry(request.body, { store, isSuppressed, nowMs: clock.now(), way });
+      const answer = await tried(request, context, code, async (sandboxes, signal) => {
+        const results: TransformationResult[] = [];
+        const room = { characters: MOST_SHOWN };
+        for await (const page of way.through(sandboxes, found))
+          results.push(...(await collect(tryMessages(sandboxes, code, page, { ...way, signal }), room)));
+        return { results };
+      });
       return { status: 200, body: { results: [], ...answer }, isUnchanged: true };
     }),
     endpoint("POST /transformations/dry-run", async (request, context) => {
       const { store, clock } = context;
-      const { sourceId, destinationId, messages = DEFAULT_MESSAGES } = request.body;
+      const { id, sourceId, destinationId, messages = DEFAULT_MESSAGES } = request.body;
       const code = await codeToTry(request.body, store, secrets);
-      const { routing, codeBefore } = await onTheWayTo(destinationId, request.body.id, context, {
-        isSuppressed,
-        secrets,
-      });
-      const stored = newestMessages({ log: store.log, isSuppressed, sourceId, routing }, messages);
-      const answer = await tried(request, context, code, (sandboxes, signal) => {
-        const pages = codeBefore === undefined ? stored : throughSources(sandboxes, stored, codeBefore);
-        return dryRun(sandboxes, code, pages, { signal, clock });
-      });
+      const way = await wayTo(destinationId, { id, code }, context, { isSuppressed, secrets });
+      const stored = newestMessages(
+        { log: store.log, isSuppressed, sourceId, routing: way.routing },
+        messages,
+      );
+      const answer = await tried(request, context, code, (sandboxes, signal) =>
+        dryRun(sandboxes, code, way.through(sandboxes, stored), { ...way, signal, clock }),
+      );
       return { status: 200, body: { ...NOTHING, ...answer }, isUnchanged: true };
     }),
   ];
@@ -93,14 +98,16 @@ const NOTHING = {
   tookMs: 0,
 };
 
-/** All results. Throws `payload_too_large` for more than an answer should have. */
-async function collect(results: AsyncIterable<Tried>): Promise<TransformationResult[]> {
+/** All results. Throws `payload_too_large` for more than an answer has room for. */
+async function collect(
+  results: AsyncIterable<Tried>,
+  room: { characters: number },
+): Promise<TransformationResult[]> {
   const all: TransformationResult[] = [];
-  let characters = 0;
   for await (const tried of results) {
     const one = tried.view();
-    characters += JSON.stringify(one.after ?? null).length;
-    if (characters > MOST_SHOWN)
+    room.characters -= JSON.stringify(one.after ?? null).length;
+    if (room.characters < 0)
       throw new CollectorError(
         "payload_too_large",
         `what the code returned has more than ${MOST_SHOWN / 1_048_576} MB: try it on fewer messages`,
@@ -146,24 +153,28 @@ function keyed(code: Omit<TransformCode, "key">): TransformCode {
   return { key: createHash("sha256").update(JSON.stringify(code)).digest("base64url"), ...code };
 }
 
-/** What a request wants to try code on. */
-async function messagesToTry(
+/** What a request wants to try code on. Stored messages that a destination does not get are left out. */
+async function* messagesToTry(
   { messages = [], messageIds = [], newest }: TransformationTest,
-  { store, isSuppressed, nowMs }: { store: Store; isSuppressed: Suppressions["covers"]; nowMs: number },
-): Promise<OutgoingMessage[]> {
+  {
+    store,
+    isSuppressed,
+    nowMs,
+    way: { routing },
+  }: { store: Store; isSuppressed: Suppressions["covers"]; nowMs: number; way: Pick<Way, "routing"> },
+): AsyncGenerator<readonly OutgoingMessage[]> {
   const found = messages.map((fields, index) => pasted(fields, index, nowMs));
   for (const messageId of messageIds) {
     const [stored] = (await store.log.find({ messageId }, { limit: 1 })).items;
-    const message = stored && asSent(stored);
-    if (message === undefined)
+    if (stored === undefined || asSent(stored) === undefined)
       throw new CollectorError("not_found", `no message with the id ${messageId} is stored`);
-    found.push(message);
+    const message = asSent(stored, routing);
+    if (message !== undefined) found.push(message);
   }
-  if (newest === undefined) return found;
+  yield found;
+  if (newest === undefined) return;
   const { count, sourceId } = newest;
-  for await (const page of newestMessages({ log: store.log, isSuppressed, sourceId }, count))
-    found.push(...page);
-  return found;
+  yield* newestMessages({ log: store.log, isSuppressed, sourceId, routing }, count);
 }
 
 /** A message that was sent with the request. What it does not say is as if it were received now. */
@@ -182,20 +193,24 @@ function pasted(fields: { readonly [name: string]: unknown }, index: number, now
   };
 }
 
-/** What comes before a destination's transformation. */
-interface Before {
+/** The way of messages to a destination, of which the code that is tried is a part. */
+interface Way extends Pick<TryOptions, "followerOf"> {
   readonly routing?: Routing;
-  /** The code that messages of a source pass before the code that is tried; undefined if that is the source's own. */
-  readonly codeBefore?: (sourceId: string) => Promise<TransformCode | undefined>;
+  /** Messages as they come to the code. */
+  through(
+    sandboxes: Pick<Sandboxes, "run">,
+    pages: AsyncIterable<readonly OutgoingMessage[]>,
+  ): AsyncIterable<readonly OutgoingMessage[]>;
 }
 
-async function onTheWayTo(
-  destinationId: TransformationDryRun["destinationId"],
-  triedId: TransformationDryRun["id"],
+/** Code of a source runs before that of the destination; other code is tried in the destination's place. */
+async function wayTo(
+  destinationId: string | undefined,
+  tried: { readonly id?: string | undefined; readonly code: TransformCode },
   { store, catalog }: Pick<AdminContext, "store" | "catalog">,
   { isSuppressed, secrets }: { readonly isSuppressed: Suppressions["covers"]; readonly secrets: SecretBox },
-): Promise<Before> {
-  if (destinationId === undefined) return {};
+): Promise<Way> {
+  if (destinationId === undefined) return { through: (_sandboxes, pages) => pages };
   const { value } = await destinations.find(store.config, destinationId);
   const type = catalog.get(value.type);
   if (type === undefined)
@@ -206,14 +221,29 @@ async function onTheWayTo(
   const all = await store.config.list<SourceDocument>(DOCUMENT_KINDS.source);
   const sources = new Map(all.map((source) => [source.id, source.value]));
   const opened = new Map<string, Promise<TransformCode>>();
+  const codeOf = (id: string): Promise<TransformCode> => {
+    const code =
+      opened.get(id) ?? (id === tried.id ? Promise.resolve(tried.code) : codeToTry({ id }, store, secrets));
+    opened.set(id, code);
+    return code;
+  };
+  const isOwnOf = (sourceId: string): boolean =>
+    tried.id !== undefined && sources.get(sourceId)?.transformationId === tried.id;
+  const next = value.transformationId;
   return {
     routing: routingOf(destinationId, value, type, sources, isSuppressed),
-    async codeBefore(sourceId) {
-      const id = sources.get(sourceId)?.transformationId;
-      if (id === undefined || id === triedId) return undefined;
-      const code = opened.get(id) ?? codeToTry({ id }, store, secrets);
-      opened.set(id, code);
-      return code;
+    through: (sandboxes, pages) =>
+      throughSources(sandboxes, pages, async (sourceId) => {
+        const id = sources.get(sourceId)?.transformationId;
+        return id === undefined || id === tried.id ? undefined : codeOf(id);
+      }),
+    async followerOf(sourceId) {
+      // A pasted message has no source.
+      const isOwn =
+        sourceId === "" ? value.connections.some((one) => isOwnOf(one.sourceId)) : isOwnOf(sourceId);
+      if (next === undefined || !isOwn) return undefined;
+      const { name } = (await transformations.find(store.config, next)).value;
+      return { name, code: await codeOf(next) };
     },
   };
 }

@@ -24,6 +24,7 @@ import { codeErrorText, countsText, resultText, type TriedCode } from "./result-
 
 interface CodeOptions extends CommandOptions {
   readonly file?: string;
+  readonly destination?: string;
 }
 
 interface TestOptions extends CodeOptions {
@@ -36,7 +37,6 @@ interface TestOptions extends CodeOptions {
 interface DryRunOptions extends CodeOptions {
   readonly messages: string;
   readonly source?: string;
-  readonly destination?: string;
 }
 
 const NEWEST = 10;
@@ -66,7 +66,6 @@ export function dryRunCommand(io: Io): Command {
   )
     .option("--messages <n>", `at most ${MOST_DRY_RUN}`, "1000")
     .option("--source <source>", "only messages of this source: id or name")
-    .option("--destination <destination>", "only messages that this destination gets: id or name")
     .action((name: string | undefined, options: DryRunOptions) => dryRun(name, options, io));
   return examples(command, [
     ["", "sluice transformations dry-run --file hash-email.ts --destination Warehouse"],
@@ -77,7 +76,11 @@ export function dryRunCommand(io: Io): Command {
 function codeCommand(name: string, summary: string): Command {
   return connectedCommand(name, summary)
     .argument("[transformation]", "its id or name: the code gets its secrets")
-    .option("--file <file>", "the code (default: the version in force)");
+    .option("--file <file>", "the code (default: the version in force)")
+    .option(
+      "--destination <destination>",
+      "only messages that it gets, on their way to it: also through the other transformation",
+    );
 }
 
 async function test(name: string | undefined, options: TestOptions, io: Io): Promise<void> {
@@ -88,8 +91,10 @@ async function test(name: string | undefined, options: TestOptions, io: Io): Pro
   const isOpen = newest === undefined && options.source === undefined;
   const count = readInteger("--newest", newest ?? String(NEWEST), 1, MOST_MESSAGES);
   const sourceId = await idOfSource(client, options.source);
+  const destinationId = await idOfDestination(client, options.destination);
   const wanted: TransformationTest = {
     ...body,
+    ...definedFields({ destinationId }),
     ...(messages.length === 0 ? {} : { messages }),
     ...(from.length === 0 ? {} : { messageIds: from }),
     ...(isOpen && messages.length + from.length > 0
@@ -121,11 +126,7 @@ async function dryRun(name: string | undefined, options: DryRunOptions, io: Io):
   const messages = readInteger("--messages", options.messages, 1, MOST_DRY_RUN);
   const client = await connect(options, io);
   const { body, tried } = await codeOf(client, name, options.file, io);
-  const { destination } = options;
-  const destinationId =
-    destination === undefined
-      ? undefined
-      : (await findByName("destination", destination, client.destinations.list)).id;
+  const destinationId = await idOfDestination(client, options.destination);
   const sourceId = await idOfSource(client, options.source);
   const wanted = { ...body, messages, ...definedFields({ sourceId, destinationId }) };
   const answer = await client.transformations.dryRun(wanted, io.interrupted);
@@ -183,6 +184,12 @@ async function codeOf(client: AdminClient, name: string | undefined, file: strin
 
 async function idOfSource(client: AdminClient, source: string | undefined): Promise<string | undefined> {
   return source === undefined ? undefined : (await findByName("source", source, client.sources.list)).id;
+}
+
+async function idOfDestination(client: AdminClient, name: string | undefined): Promise<string | undefined> {
+  return name === undefined
+    ? undefined
+    : (await findByName("destination", name, client.destinations.list)).id;
 }
 
 /** The messages in files: one object each, or a list. */
