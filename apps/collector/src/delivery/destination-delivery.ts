@@ -170,8 +170,7 @@ export class DestinationDelivery {
         isBackingOff: state === "backing_off",
         tried: { ...tried, last },
         urls,
-        waiting: unread + taken + retries,
-        retries,
+        waiting: unread - skipped + taken + retries,
         oldestUnreadMs,
         nowMs: clock.now(),
       }),
@@ -184,7 +183,10 @@ export class DestinationDelivery {
       ...(oldestUnreadMs === undefined ? {} : { oldestUnreadMs }),
       retries,
       inFlight,
-      ...(breaker.kind === "open" ? { nextProbeAtMs: wallTimeAt(breaker.probeAtMs, clock) } : {}),
+      // A probe that is due waits for a message, or for a URL that is called less often.
+      ...(breaker.kind === "open" && breaker.probeAtMs > clock.monotonic()
+        ? { nextProbeAtMs: wallTimeAt(breaker.probeAtMs, clock) }
+        : {}),
     };
   }
 

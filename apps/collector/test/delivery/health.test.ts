@@ -168,7 +168,6 @@ const fine: HealthFacts = {
   tried: { last: { kind: "delivered" }, recent: { rounds: 1, failed: 0 } },
   urls: [],
   waiting: 0,
-  retries: 0,
   oldestUnreadMs: undefined,
   nowMs: 1_000_000,
 };
@@ -201,7 +200,7 @@ it.each<[string, Partial<HealthFacts>, Health]>([
   ],
   [
     "is disabled with a backlog",
-    { isEnabled: false, retries: 1_500 },
+    { isEnabled: false, waiting: 1_500 },
     {
       health: "disabled",
       reason: "It is disabled, so new messages are skipped, and 1,500 earlier messages stay in the backlog",

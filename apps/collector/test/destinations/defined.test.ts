@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SourceView } from "@sluice/control-api";
 import { type DestinationDefinition, defineDestination } from "@sluice/destination";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadPackages } from "../../src/destinations/defined/load-packages.js";
@@ -241,14 +242,24 @@ describe("packages", () => {
     expect(unusable).toEqual([{ package: "one", message: expect.stringContaining("not loaded within 3 s") }]);
   });
 
-  it("leave their destinations' messages waiting, with the reason", async () => {
+  it("leave their destinations' messages waiting, with the reason and their number", async () => {
     const first = await collectorWith(() => ({ deliver: async () => DELIVERED }));
     const { store, clock } = first.collector;
     await first.collector.close();
     const second = await startTestCollector({ store, clock, destinations: ["sluice-destination-gone"] });
     onTestFinished(() => second.close());
-    const shown = JSON.stringify(await second.api("GET", `/destinations/${first.id}/status`));
-    expect(shown).toContain("no destination type tally. The package sluice-destination-gone cannot be used");
+    const other = (await second.api("POST", "/sources", { name: "Not connected" })) as SourceView;
+    for (const key of [other.writeKeys[0]?.key, first.collector.writeKey])
+      await fetch(`${second.url}/v1/track`, {
+        method: "POST",
+        headers: { authorization: `Basic ${btoa(`${key}:`)}` },
+        body: '{"userId":"1","event":"Waits"}',
+      });
+    const shown = await second.api("GET", `/destinations/${first.id}/status`);
+    expect(shown).toMatchObject({ behind: 1, waiting: 1, health: "failing" });
+    expect(JSON.stringify(shown)).toContain(
+      "no destination type tally. The package sluice-destination-gone cannot be used",
+    );
     expect(await second.api("GET", "/catalog")).toMatchObject({
       unusable: [{ package: "sluice-destination-gone" }],
     });

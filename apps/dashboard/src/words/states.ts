@@ -8,11 +8,10 @@ import {
 import { count, counted } from "./numbers.js";
 
 /** How the backlog of a destination, `waiting`, is made up. */
-export function backlogNote({ state, behind, retries }: DestinationStatusView): string {
-  // A disabled destination skips new messages. Only its retries stay in the backlog.
-  return state === "disabled"
-    ? `${counted(retries, "message")} from before it was disabled`
-    : `${count(behind)} unread, ${counted(retries, "retry", "retries")}`;
+export function backlogNote({ state, waiting, retries }: DestinationStatusView): string {
+  // It skips new messages, so that what waits came earlier.
+  const what = `${count(waiting - retries)} unread, ${counted(retries, "retry", "retries")}`;
+  return state === "disabled" && waiting > 0 ? `${what}, from before it was disabled` : what;
 }
 
 /** The colour family of a state, from `tokens.css`. */

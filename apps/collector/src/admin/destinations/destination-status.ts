@@ -1,8 +1,9 @@
 import type { DestinationStatusView } from "@sluice/control-api";
-import type { Versioned } from "@sluice/event-log";
+import type { Offset, Versioned } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import type { DestinationStatus } from "../../delivery/delivery-stage.js";
 import { type Health, judgeHealth } from "../../delivery/health/judge-health.js";
+import { UnreadMessages } from "../../delivery/reading/unread-messages.js";
 import { withoutType } from "../../destinations/catalog.js";
 import type { DestinationDocument } from "../../documents/documents.js";
 import type { AdminContext } from "../context.js";
@@ -52,7 +53,9 @@ async function withoutConsumer(
   { id, value }: Versioned<DestinationDocument>,
   { store, catalog, clock }: Context,
 ): Promise<DestinationStatus> {
-  const { behind, retries } = await store.consumers.backlog(id);
+  const { behind: ofAllSources, retries } = await store.consumers.backlog(id);
+  const passed = Math.max(0, store.log.head() - ofAllSources) as Offset;
+  const { unread: behind, skipped } = await new UnreadMessages(id, store.log).after(passed, value);
   const isUnknown = catalog.get(value.type) === undefined;
   const nowMs = clock.now();
   const error = withoutType(value.type, catalog);
@@ -65,15 +68,13 @@ async function withoutConsumer(
       recent: { rounds: 0, failed: 0 },
     },
     urls: [],
-    waiting: behind + retries,
-    retries,
+    waiting: behind - skipped + retries,
     oldestUnreadMs: undefined,
     nowMs,
   });
   const state = value.enabled ? "delivering" : "disabled";
   const { sinceMs: _, ...known } = health;
   const lastError = isUnknown ? { lastError: error } : {};
-  const skipped = value.enabled ? 0 : behind;
   return {
     state,
     ...known,

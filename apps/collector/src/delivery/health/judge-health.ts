@@ -21,9 +21,8 @@ export interface HealthFacts {
   readonly tried: TriedFacts;
   /** Empty for a type without URLs. */
   readonly urls: readonly UrlFacts[];
-  /** Messages that it has to send, unread ones and retries. */
+  /** Messages that it has to send, unread ones and retries, without those that it will skip. */
   readonly waiting: number;
-  readonly retries: number;
   /** When the oldest unread message was received, if there is any. */
   readonly oldestUnreadMs: number | undefined;
   readonly nowMs: number;
@@ -100,8 +99,11 @@ function verdictOf({ last, recent }: TriedFacts): "failing" | "retrying" | "fine
   return share >= RETRYING_SHARE ? "retrying" : "fine";
 }
 
-function disabled({ retries }: HealthFacts): Health {
-  const kept = retries === 0 ? "" : `, and ${plural(retries, "earlier message")} stay in the backlog`;
+function disabled({ waiting }: HealthFacts): Health {
+  const kept =
+    waiting === 0
+      ? ""
+      : `, and ${plural(waiting, "earlier message")} ${waiting === 1 ? "stays" : "stay"} in the backlog`;
   return { health: "disabled", reason: `It is disabled, so new messages are skipped${kept}` };
 }
 
