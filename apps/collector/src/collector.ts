@@ -12,6 +12,7 @@ import {
 } from "@sluice/event-log";
 import { DEFAULT_REGION, type Region } from "@sluice/protocol";
 import { type Clock, systemClock } from "@sluice/resilience";
+import type { RefusedJoinsOf } from "./admin/collector/problems-endpoint.js";
 import { type FirstRun, firstRun, firstToken } from "./admin/first-run.js";
 import { operatorRoutes } from "./admin/routes.js";
 import { type Backups, startBackups } from "./backups/start-backups.js";
@@ -41,7 +42,7 @@ import { type IngestMetricsOfProcess, ingestMetrics } from "./ingest/ingest-metr
 import { type IngestRoutesOptions, ingestRoutes } from "./ingest/routes.js";
 import { rateOf } from "./ingest/sources/rate-limit.js";
 import { openSourceDirectory, type SourceDirectory } from "./ingest/sources/source-directory.js";
-import { keepWrongKeys, type WrongKeys, wrongKeys } from "./ingest/wrong-keys.js";
+import { type WrongKeys, wrongKeys } from "./ingest/wrong-keys.js";
 import { startOperations } from "./operations/start-operations.js";
 import { makeDataFolder, makeOwnerOnly, refuseClusterFolder } from "./process/data-folder.js";
 import { defined } from "./process/defined.js";
@@ -51,6 +52,7 @@ import { type DeliveryCounts, deliveryCounts } from "./process/telemetry/deliver
 import { type LiveEvents, liveEvents } from "./process/telemetry/live-events.js";
 import type { Logger } from "./process/telemetry/logger.js";
 import { type Counter, createMetrics, type Metrics } from "./process/telemetry/metrics.js";
+import { keepRecent, Recent } from "./process/telemetry/recent.js";
 import { buildMetric, type Disk, diskMetrics, storeMetrics } from "./process/telemetry/store-metrics.js";
 import type { Tracing } from "./process/telemetry/tracing.js";
 import { VERSION } from "./process/version.js";
@@ -94,6 +96,7 @@ interface Shared {
   readonly budget: BufferBudget;
   readonly httpMetrics: HttpMetricsOfProcess;
   readonly wrongKeys: WrongKeys;
+  readonly refusedJoins: Recent<RefusedJoinsOf>;
   /** The threads that take requests. Undefined: the main thread does. */
   readonly ingestThreads: IngestThreads | undefined;
   readonly region: Region | undefined;
@@ -112,6 +115,7 @@ function sharedParts(options: CollectorOptions): Shared {
     metrics: createMetrics({ withProcess: true }),
     live: liveEvents(),
     wrongKeys: wrongKeys(clock),
+    refusedJoins: new Recent<RefusedJoinsOf>(clock),
     region,
     publicUrl: options.publicUrl ?? (region === undefined ? undefined : options.regionUrls?.[region]),
     tracing: options.tracing?.exportsSpans === false ? undefined : options.tracing,
@@ -291,12 +295,13 @@ async function startEvents(
 
 /** What reads counters and sizes over time. */
 async function startCounting(
-  { metrics, counts, clock, wrongKeys }: Shared,
+  { metrics, counts, clock, wrongKeys, refusedJoins }: Shared,
   { keep }: Stages,
   { config }: Store,
   audiences: Audiences,
 ) {
-  keep(await keepWrongKeys(wrongKeys, { clock, config }), (it) => it.close());
+  keep(await keepRecent(wrongKeys.recent, "wrong_keys", { clock, config }), (it) => it.close());
+  keep(await keepRecent(refusedJoins, "refused_joins", { clock, config }), (it) => it.close());
   return {
     counters: keep(await Counters.start({ metrics, counts, clock, config }), (it) => it.close()),
     sizes: keep(await startSizeHistory(audiences, clock, config), (it) => it.close()),
@@ -566,7 +571,10 @@ async function startProfiles(
         );
   const { begin: onNeeded } = profiles;
   return stages.keep(
-    await startAudiences({ store, engine, clock, logger, metrics, digestKey, onNeeded }),
+    await startAudiences({
+      ...{ store, engine, clock, logger, metrics, digestKey, onNeeded },
+      onRefusedJoins: (sourceId, messages) => shared.refusedJoins.add({ sourceId }, messages),
+    }),
     (it) => {
       // Closing waits for the calls that wait for it.
       profiles.begin();

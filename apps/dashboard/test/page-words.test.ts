@@ -37,7 +37,7 @@ describeInBrowser("words and counts", () => {
       await page.route("**/api/v1/counters*", () => {});
       await page.goto(`${dashboard.url}${address}`);
       await page.getByRole("table").getByText("…").first().waitFor();
-      expect(await page.getByText("None since start").count()).toBe(0);
+      expect(await page.getByText("None yet").count()).toBe(0);
     },
   );
 

@@ -155,11 +155,13 @@ export const ProblemsView = Type.Object({
   refusedJoins: Type.Array(
     Type.Object({
       sourceId: Type.String(),
-      messages: Type.Integer({ description: "Identify and alias messages" }),
+      messages: Type.Integer({ description: "Identify and alias messages since `firstAt`" }),
+      firstAt: Type.String(),
+      lastAt: Type.String(),
     }),
     {
       description:
-        "Sources whose messages asked for ids to be joined that were not, since the collector's start. A stored message says in `issues` which join was refused, and why",
+        "Sources whose messages asked for ids to be joined that were not, in the last 7 days, latest first. A stored message says in `issues` which join was refused, and why",
     },
   ),
   incidents: Type.Array(IncidentView, { description: "Those that are open, newest first" }),

@@ -28,27 +28,26 @@ const READ_EVERY_MS = RATE_SPANS["5m"].everyMs;
 const STORE_EVERY_MS = 60_000;
 const KIND = "counters";
 const COLLECTOR = "collector";
-/** Before the code of an error, in the ids of documents. */
+/** In the ids of documents: before the code of an error, and before the id of a source. */
 const REFUSED = "refused:";
+const SOURCE = "source:";
 
 type Counted = "accepted" | "rejected" | DeliveryCountName;
 
-/** Counts of the last hour, or since the start if that is shorter. */
+/** Counts of the last hour, with what an earlier process counted in it. */
 interface InLastHour<Name extends string> {
   readonly counts: Readonly<Record<Name, number>>;
-  /** When it last happened, by the wall clock. Undefined: not since the start. */
+  /** When it last happened, by the wall clock. Undefined: not that anybody knows. */
   readonly lastMs: number | undefined;
 }
 
 /** Everything that was counted in the last hour. */
 export interface LastHour {
+  /** An hour, or the time since counting began. */
   readonly overMs: number;
   source(id: string): InLastHour<"accepted">;
   destination(id: string): InLastHour<DeliveryCountName>;
-  /**
-   * The codes of errors for which requests were refused whole, the most frequent first. Of a whole hour: what an earlier process counted
-   * in it is included.
-   */
+  /** The codes of errors for which requests were refused whole, the most frequent first. */
   readonly refused: readonly ({ readonly code: string } & InLastHour<"requests">)[];
 }
 
@@ -81,20 +80,25 @@ export class Counters {
     this.#now = first;
     this.#startMs = first.collector.monotonicMs;
     this.#collector = new Track(first.collector, RATE_SPANS, kept.get(COLLECTOR));
-    for (const id of this.#withPoints()) {
-      const reading = first.destinations.get(id);
-      if (reading !== undefined) this.#destinations.set(id, new Track(reading, RATE_SPANS, kept.get(id)));
-    }
-    for (const [id, reading] of first.sources) this.#sources.set(id, new Track(reading, LAST_HOUR));
-    const codes = [...kept.keys()]
-      .filter((id) => id.startsWith(REFUSED))
-      .map((id) => id.slice(REFUSED.length));
+    const full = this.#withPoints();
+    for (const [id, reading] of first.destinations)
+      this.#destinations.set(id, new Track(reading, full.has(id) ? RATE_SPANS : LAST_HOUR, kept.get(id)));
     const { atMs, monotonicMs } = first.collector;
-    const none = { counts: { requests: 0 }, latency: [], atMs, monotonicMs };
-    for (const code of new Set([...codes, ...first.refused.keys()])) {
-      const reading = first.refused.get(code) ?? none;
-      this.#refused.set(code, new Track(reading, LAST_HOUR, kept.get(REFUSED + code)));
-    }
+    const goOn = <Name extends string>(
+      tracks: Map<string, Track<Name>>,
+      readings: ReadonlyMap<string, Reading<Name>>,
+      name: Name,
+      prefix: string,
+    ): void => {
+      const none = { counts: { [name]: 0 } as Record<Name, number>, latency: [], atMs, monotonicMs };
+      const before = [...kept.keys()]
+        .filter((id) => id.startsWith(prefix))
+        .map((id) => id.slice(prefix.length));
+      for (const id of new Set([...before, ...readings.keys()]))
+        tracks.set(id, new Track(readings.get(id) ?? none, LAST_HOUR, kept.get(prefix + id)));
+    };
+    goOn(this.#sources, first.sources, "accepted", SOURCE);
+    goOn(this.#refused, first.refused, "requests", REFUSED);
     this.#begin();
   }
 
@@ -108,9 +112,13 @@ export class Counters {
       counts.forget(id);
       await config.delete(KIND, id);
     });
-    const kept: Kept = new Map(
-      (await config.list<KeptPoints<never>>(KIND)).map(({ id, value }) => [id, value]),
-    );
+    const kept = new Map((await config.list<KeptTrack>(KIND)).map(({ id, value }) => [id, value]));
+    const sources = new Set((await config.list(DOCUMENT_KINDS.source)).map(({ id }) => SOURCE + id));
+    for (const id of kept.keys()) {
+      if (!id.startsWith(SOURCE) || sources.has(id)) continue;
+      kept.delete(id);
+      await config.delete(KIND, id);
+    }
     const ids = Array.from(known.entries(), ({ id }) => id);
     started = new Counters(from, known, await readAll(from, ids), kept);
     return started;
@@ -118,13 +126,15 @@ export class Counters {
 
   async lastHour(): Promise<LastHour> {
     await this.#look();
+    const { atMs, monotonicMs } = this.#now.collector;
+    const earlierMs = this.#collector.earlierSince(atMs);
     return {
-      overMs: Math.min(HOUR_MS, this.#now.collector.monotonicMs - this.#startMs),
-      source: (id) => this.#sources.get(id)?.lastHour() ?? { counts: { accepted: 0 }, lastMs: undefined },
+      overMs: Math.min(HOUR_MS, Math.max(monotonicMs - this.#startMs, atMs - (earlierMs ?? atMs))),
+      source: (id) => this.#sources.get(id)?.lastHour(atMs) ?? { counts: { accepted: 0 }, lastMs: undefined },
       destination: (id) =>
-        this.#destinations.get(id)?.lastHour() ?? { counts: NO_DELIVERIES, lastMs: undefined },
+        this.#destinations.get(id)?.lastHour(atMs) ?? { counts: NO_DELIVERIES, lastMs: undefined },
       refused: [...this.#refused]
-        .map(([code, track]) => ({ code, ...track.wholeHour("requests", this.#now.collector.atMs) }))
+        .map(([code, track]) => ({ code, ...track.lastHour(atMs) }))
         .filter((one) => one.counts.requests > 0)
         .sort((a, b) => b.counts.requests - a.counts.requests),
     };
@@ -195,18 +205,16 @@ export class Counters {
     if (first !== undefined) await this.#store(...first);
   }
 
-  /** What is stored beside the collector's own points: those of destinations with points, and refused requests. */
-  #stored(): (readonly [id: string, track: Track<DeliveryCountName> | Track<"requests">])[] {
+  /** What is stored beside the collector's own points. */
+  #stored(): (readonly [id: string, track: AnyTrack])[] {
     return [
-      ...[...this.#destinations].filter(([, { spans }]) => spans === RATE_SPANS),
-      ...[...this.#refused].map(([code, track]) => [REFUSED + code, track] as const),
+      ...this.#destinations,
+      ...Array.from(this.#sources, ([id, track]) => [SOURCE + id, track] as const),
+      ...Array.from(this.#refused, ([code, track]) => [REFUSED + code, track] as const),
     ];
   }
 
-  async #store(
-    id: string,
-    track: Track<Counted> | Track<DeliveryCountName> | Track<"requests">,
-  ): Promise<void> {
+  async #store(id: string, track: AnyTrack): Promise<void> {
     track.stored = track.latest;
     // Others report that the store cannot be written. The next write includes these points.
     await this.#from.config.put(KIND, id, track.toKeep()).catch(() => {});
@@ -214,7 +222,10 @@ export class Counters {
 }
 
 type MirroredDocuments = Awaited<ReturnType<typeof mirrorDocuments>>;
-type Kept = ReadonlyMap<string, KeptPoints<never>>;
+/** Points, and when it last happened, as they are stored. */
+type KeptTrack = KeptPoints<never> & { readonly lastMs?: number };
+type Kept = ReadonlyMap<string, KeptTrack>;
+type AnyTrack = Track<Counted> | Track<DeliveryCountName> | Track<"accepted"> | Track<"requests">;
 
 const NO_DELIVERIES = { delivered: 0, failed: 0, retried: 0 };
 
@@ -229,9 +240,10 @@ class Track<Name extends string> {
   /** What an earlier process counted. */
   readonly #earlier: readonly RatePoint<Name>[];
 
-  /** `kept`: points of the same counts, as they were stored. */
-  constructor(first: Reading<Name>, spans: Spans, kept?: KeptPoints<never>) {
+  /** `kept`: of the same counts, as it was stored. */
+  constructor(first: Reading<Name>, spans: Spans, kept?: KeptTrack) {
     this.spans = spans;
+    this.#lastMs = kept?.lastMs;
     const ofName = kept as KeptPoints<Name> | undefined;
     this.#earlier = (ofName?.["1h"] ?? []).filter(({ at }) => Date.parse(at) <= first.atMs);
     this.series = rateSeries(first, ofName, spans);
@@ -246,26 +258,26 @@ class Track<Name extends string> {
     this.series.take(reading);
   }
 
-  lastHour(): InLastHour<Name> {
-    return { counts: this.series.grown("1h", this.latest), lastMs: this.#lastMs };
+  lastHour(nowMs: number): InLastHour<Name> {
+    const counts: Record<Name, number> = { ...this.series.grown("1h", this.latest) };
+    for (const point of this.#earlierIn(nowMs))
+      for (const name of Object.keys(counts) as Name[]) counts[name] += point[name];
+    return { counts, lastMs: this.#lastMs };
   }
 
-  /** The same with what an earlier process counted. */
-  wholeHour(name: Name, nowMs: number): InLastHour<Name> {
-    const { counts, lastMs } = this.lastHour();
-    const earlier = this.#earlier.filter(
-      (point) => Date.parse(point.at) > nowMs - HOUR_MS && point[name] > 0,
-    );
-    const before = earlier.reduce((sum, point) => sum + point[name], 0);
-    const [last] = earlier.slice(-1);
-    return {
-      counts: { ...counts, [name]: counts[name] + before },
-      lastMs: lastMs ?? (last && Date.parse(last.at)),
-    };
+  /** When an earlier process began to count in the last hour. Undefined: none did. */
+  earlierSince(nowMs: number): number | undefined {
+    const [first] = this.#earlierIn(nowMs);
+    return first && Date.parse(first.at) - first.overMs;
   }
 
-  toKeep(): KeptPoints<Name> {
-    return this.series.toKeep(this.latest);
+  #earlierIn(nowMs: number): readonly RatePoint<Name>[] {
+    return this.#earlier.filter(({ at }) => Date.parse(at) > nowMs - HOUR_MS);
+  }
+
+  toKeep(): KeptTrack {
+    const points: object = this.series.toKeep(this.latest);
+    return { ...points, ...(this.#lastMs === undefined ? {} : { lastMs: this.#lastMs }) };
   }
 
   isDue(): boolean {
@@ -287,7 +299,7 @@ function takeInto<Name extends string>(
   if (track?.spans !== spans) {
     const none = Object.fromEntries(Object.keys(reading.counts).map((one) => [one, 0]));
     const first = { counts: none as Record<Name, number>, latency: [], atMs, monotonicMs };
-    track = new Track(track?.latest ?? first, spans);
+    track = new Track(track?.latest ?? first, spans, track?.toKeep());
     tracks.set(id, track);
   }
   track.take(reading, name);

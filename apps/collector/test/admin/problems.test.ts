@@ -2,7 +2,8 @@ import type { ProblemsView } from "@sluice/control-api";
 import { openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keepWrongKeys, wrongKeys } from "../../src/ingest/wrong-keys.js";
+import { wrongKeys } from "../../src/ingest/wrong-keys.js";
+import { keepRecent } from "../../src/process/telemetry/recent.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 
 const GB = 1_024 ** 3;
@@ -59,7 +60,7 @@ test("a flood of invented keys and long names stays within its memory", () => {
   const client = "x".repeat(10_000);
   for (let n = 0; n < 10_000; n++)
     keys.add({ writeKey: `${n}${"k".repeat(1_000)}`, address: `2001:db8:0:${n.toString(16)}::1`, client });
-  const kept = keys.read();
+  const kept = keys.recent.read();
   expect(kept).toHaveLength(100);
   expect(kept[0]?.keyPrefix).toBe("9999kkkk");
   expect(JSON.stringify(kept).length).toBeLessThan(30_000);
@@ -70,7 +71,7 @@ test("wrong keys are known for seven days, over restarts", async () => {
   const { config } = openMemoryStore({ clock });
   const started = async () => {
     const keys = wrongKeys(clock);
-    return { keys, kept: await keepWrongKeys(keys, { clock, config }) };
+    return { keys, kept: await keepRecent(keys.recent, "wrong_keys", { clock, config }) };
   };
   const request = { writeKey: "wk_mistyped_0123", address: "192.0.2.1", client: "analytics-node/3.1" };
   const first = await started();
@@ -79,15 +80,15 @@ test("wrong keys are known for seven days, over restarts", async () => {
   await clock.advance(61_000);
   first.keys.add({ ...request, writeKey: undefined });
   const second = await started();
-  expect(second.keys.read()).toMatchObject([{ keyPrefix: "wk_mis", requests: 1 }]);
+  expect(second.keys.recent.read()).toMatchObject([{ keyPrefix: "wk_mis", times: 1 }]);
   second.keys.add(request);
   second.keys.add({ ...request, writeKey: undefined });
   await second.kept.close();
   const third = await started();
-  const [none, mistyped] = third.keys.read();
-  expect(none).toMatchObject({ requests: 1, address: "192.0.2.1" });
+  const [none, mistyped] = third.keys.recent.read();
+  expect(none).toMatchObject({ times: 1, address: "192.0.2.1" });
   expect(none?.keyPrefix).toBeUndefined();
-  expect(mistyped).toMatchObject({ keyPrefix: "wk_mis", requests: 2 });
+  expect(mistyped).toMatchObject({ keyPrefix: "wk_mis", times: 2 });
   await clock.advance(8 * 86_400_000);
-  expect(third.keys.read()).toEqual([]);
+  expect(third.keys.recent.read()).toEqual([]);
 });

@@ -144,6 +144,9 @@ describe("what a source may join", () => {
     expect(await issuesOf("m-2")).toMatchObject([{ code: "join_refused", path: "anonymousId" }]);
     const metrics = await world.metrics();
     expect(metrics).toMatch(/^sluice_refused_joins_total\{source="src_[^"]+"\} 2$/m);
+    await world.restart();
+    const { refusedJoins } = (await world.api("GET", "/problems")).body;
+    expect(refusedJoins).toMatchObject([{ sourceId: expect.stringMatching(/^src_/), messages: 2 }]);
   });
 
   test("`identity` overrides the default of the source kind, from the next message on", async () => {

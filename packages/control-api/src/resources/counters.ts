@@ -93,7 +93,8 @@ const LastAt = Type.Optional(Type.String({ description: "Absent: none is known" 
 const InTime = { minimum: 0, description: "In `overMs`" };
 export const ActivityView = Type.Object({
   overMs: Type.Integer({
-    description: "What the counts cover: an hour, or the time since the collector's start",
+    description:
+      "What the counts cover: an hour, or the time since counting began; restarts are no beginning",
   }),
   sources: Type.Array(
     Type.Object({

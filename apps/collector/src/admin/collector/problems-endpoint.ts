@@ -1,10 +1,10 @@
-import type { Audiences } from "@sluice/audiences";
 import { formatTime } from "@sluice/protocol";
 import { ERRORS, type ErrorCode } from "../../errors.js";
 import type { Counters, LastHour } from "../../history/counters.js";
 import { isDiskLow } from "../../incidents/disk-low.js";
 import type { Incidents } from "../../incidents/start-incidents.js";
-import type { WrongKey, WrongKeys } from "../../ingest/wrong-keys.js";
+import type { WrongKeys } from "../../ingest/wrong-keys.js";
+import type { Happened, Recent } from "../../process/telemetry/recent.js";
 import { withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
 import { maskUrls } from "../masking.js";
@@ -13,9 +13,14 @@ import { diskView, storageView } from "./collector-endpoints.js";
 
 export interface ProblemSources {
   readonly counters: Pick<Counters, "lastHour">;
-  readonly wrongKeys: Pick<WrongKeys, "read">;
+  readonly wrongKeys: Pick<WrongKeys, "recent">;
   readonly incidents: Pick<Incidents, "list">;
-  readonly audiences: Pick<Audiences, "refusedJoinsBySource">;
+  readonly refusedJoins: Pick<Recent<RefusedJoinsOf>, "read">;
+}
+
+/** The source of messages that asked for ids to be joined that were not. */
+export interface RefusedJoinsOf {
+  readonly sourceId: string;
 }
 
 /** What is wrong with the collector now, in one answer for all who show it. */
@@ -23,7 +28,7 @@ export function problemEndpoints({
   counters,
   wrongKeys,
   incidents: known,
-  audiences,
+  refusedJoins,
 }: ProblemSources): readonly Endpoint[] {
   const problems = endpoint("GET /problems", async ({ token }, { store, readDisk }) => {
     const [{ refused }, disk] = await Promise.all([counters.lastHour(), readDisk().catch(() => undefined)]);
@@ -33,11 +38,8 @@ export function problemEndpoints({
       storage: storageView(store),
       disk: disk && { ...diskView(disk), isLow: isDiskLow(disk, wasLow) },
       refusedRequests: refused.map(refusedView),
-      wrongKeys: wrongKeys.read().map(wrongKeyView),
-      refusedJoins: [...audiences.refusedJoinsBySource].map(([sourceId, messages]) => ({
-        sourceId,
-        messages,
-      })),
+      wrongKeys: wrongKeys.recent.read().map(({ times, ...one }) => ({ requests: times, ...timesOf(one) })),
+      refusedJoins: refusedJoins.read().map(({ times, ...one }) => ({ messages: times, ...timesOf(one) })),
       incidents,
     });
     return { status: 200, body: maskUrls(token, body) };
@@ -58,6 +60,6 @@ function refusedView({ code, counts: { requests }, lastMs }: LastHour["refused"]
   });
 }
 
-function wrongKeyView({ firstMs, lastMs, ...shown }: WrongKey) {
+function timesOf<What extends object>({ firstMs, lastMs, ...shown }: What & Omit<Happened, "times">) {
   return withoutUndefined({ ...shown, firstAt: formatTime(firstMs), lastAt: formatTime(lastMs) });
 }

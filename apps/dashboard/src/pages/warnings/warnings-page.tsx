@@ -177,7 +177,7 @@ function RefusedJoins({ joins }: { joins: ProblemsView["refusedJoins"] }) {
   return (
     <Card
       title="Refused joins of ids"
-      note="Identify and alias messages that asked for ids to be joined that were not, since the collector started. The messages are stored and sent"
+      note="Identify and alias messages that asked for ids to be joined that were not, in the last 7 days. They are stored and sent"
       flush
     >
       <Table
@@ -187,6 +187,8 @@ function RefusedJoins({ joins }: { joins: ProblemsView["refusedJoins"] }) {
         columns={[
           { head: "Source", lead: true, cell: ({ sourceId }) => <SourceLink id={sourceId} /> },
           { head: "Messages", align: "end", cell: ({ messages }) => <Count value={messages} /> },
+          { head: "First", align: "end", cell: ({ firstAt }) => <Time at={firstAt} /> },
+          { head: "Last", align: "end", cell: ({ lastAt }) => <Time at={lastAt} /> },
           {
             head: "Actions",
             align: "end",

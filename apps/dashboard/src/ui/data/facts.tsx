@@ -20,9 +20,9 @@ export function DueTime({ at }: { at: string }) {
   return isDue ? <span title="Starts as soon as possible">due now</span> : <Time at={at} />;
 }
 
-/** The time of the last of something, or that there was none since the collector started: it remembers nothing earlier. */
+/** The time of the last of something. */
 export function LastAt({ at }: { at: string | undefined }) {
-  return at === undefined ? <span className="soft">None since start</span> : <Time at={at} />;
+  return at === undefined ? <span className="soft">None yet</span> : <Time at={at} />;
 }
 
 /** A count in a table. Zero is faint, so that other counts stand out. */

@@ -44,6 +44,8 @@ export interface AudiencesOptions {
   readonly metrics: Metrics;
   /** The key of the digests of suppressed ids. */
   readonly digestKey: Uint8Array;
+  /** Told of messages that asked for ids to be joined that were not. */
+  readonly onRefusedJoins?: (sourceId: string, messages: number) => void;
   /** Called when the start waits for the engine, because something is defined. Default: nothing. */
   readonly onNeeded?: () => void;
   /** Returns the busy part of the main thread's time since the last call, 0 to 1. Default: the event loop's utilization. */
@@ -100,8 +102,6 @@ export interface Audiences extends AudienceQuestions {
   engine(): Promise<AudienceEngineView>;
   /** The ids that a message asked to join to its user and that were refused. Empty while the message is not counted. */
   refusedJoins(message: JoiningMessage): Promise<readonly RefusedJoin[]>;
-  /** Messages since the start that asked for ids to be joined that were not, by source. */
-  readonly refusedJoinsBySource: ReadonlyMap<string, number>;
   /** The ids that a deletion of `identity` includes, and what it would find in the profile. */
   identitiesOf(identity: Identity, includeAliases: boolean): ReturnType<AudienceEngine["identitiesOf"]>;
   /** Removes profiles with everything kept and pending for them. Messages read before the call are counted before it. */

@@ -35,7 +35,6 @@ interface Runner {
   readonly tasks: Tasks;
   readonly pace: Pace;
   readonly loop: AudienceLoop;
-  readonly refusedJoinsBySource: Audiences["refusedJoinsBySource"];
 }
 
 /**
@@ -64,7 +63,7 @@ function assemble(options: AudiencesOptions): Runner {
   const { store, engine, clock, logger, digestKey } = options;
   const { log } = store;
   const progress = new Progress(log, clock);
-  const metrics = registerMetrics(options.metrics, progress);
+  const metrics = registerMetrics(options, progress);
   const definitions = new DefinitionsInForce(store.config);
   const suppressed = new SuppressedIdChanges(digestKey);
   const outbox = new OutboxPublisher({ engine, log, clock, onPublished: metrics.published });
@@ -114,7 +113,6 @@ function assemble(options: AudiencesOptions): Runner {
     tasks,
     pace,
     loop,
-    refusedJoinsBySource: metrics.refusedJoins,
   };
 }
 
@@ -175,7 +173,6 @@ function audiencesOf(runner: Runner, stopListening: () => void): Audiences {
     }),
     refusedJoins: ({ message: { type, userId, anonymousId, previousId }, sourceId, offset }) =>
       engine.refusedJoins({ type, userId, anonymousId, previousId }, { sourceId, offset }),
-    refusedJoinsBySource: runner.refusedJoinsBySource,
     identitiesOf: (identity, includeAliases) => engine.identitiesOf(identity, includeAliases),
     forget: (users) => enqueue(() => engine.forget(users, clock.now())),
     reset: (clearLog) =>

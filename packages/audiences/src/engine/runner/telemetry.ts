@@ -1,4 +1,5 @@
 import type { UnitResult } from "../state/unit-runner.js";
+import type { AudiencesOptions } from "./audiences.js";
 import type { Progress } from "./loop/progress.js";
 
 /** The logger that audiences need. The collector's logger fits. */
@@ -28,17 +29,17 @@ export interface AudienceMetrics {
   published(messages: number): void;
   /** Counts what a unit of work reports beside its status. */
   count(result: UnitResult): void;
-  /** Messages since the start that asked for ids to be joined that were not, by source. */
-  readonly refusedJoins: ReadonlyMap<string, number>;
 }
 
-export function registerMetrics(metrics: Metrics, progress: Progress): AudienceMetrics {
+export function registerMetrics(
+  { metrics, onRefusedJoins }: Pick<AudiencesOptions, "metrics" | "onRefusedJoins">,
+  progress: Progress,
+): AudienceMetrics {
   registerGauges(metrics, progress);
   const published = metrics.counter(
     "sluice_audience_messages_total",
     "Messages made by audiences and computed traits",
   );
-  const refusedBySource = new Map<string, number>();
   const refusedJoins = metrics.counter(
     "sluice_refused_joins_total",
     "Identify and alias messages that asked for ids to be joined that were not, by source",
@@ -50,12 +51,11 @@ export function registerMetrics(metrics: Metrics, progress: Progress): AudienceM
     ["kind"],
   );
   return {
-    refusedJoins: refusedBySource,
     published: (messages) => published.inc([], messages),
     count({ refusedJoins: refused, leftOut }) {
       for (const [sourceId, messages] of refused) {
-        refusedBySource.set(sourceId, (refusedBySource.get(sourceId) ?? 0) + messages);
         refusedJoins.inc([sourceId], messages);
+        onRefusedJoins?.(sourceId, messages);
       }
       if (leftOut.traits > 0) leftOutOfProfiles.inc(["trait"], leftOut.traits);
       if (leftOut.ids > 0) leftOutOfProfiles.inc(["id"], leftOut.ids);

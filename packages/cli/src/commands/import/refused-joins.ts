@@ -3,7 +3,7 @@ import type { Io } from "../../terminal/io.js";
 import type { KnownTargets, Targets } from "./choose-delivery.js";
 
 export interface RefusedJoins {
-  /** The source's total since the collector started. */
+  /** The source's total of the last days. */
   readonly total: number;
   /** Whether every stored message has been counted. */
   readonly isComplete: boolean;
