@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, open as openFile, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,6 +29,22 @@ profileStoreContract("sqlite", async () => {
       await rm(directory, { recursive: true });
     },
   };
+});
+
+test("opening waits for the last holder of the file, which is ending", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "sluice-profiles-"));
+  // It ends by itself, because this thread stands still while it opens the file.
+  const script = `
+    const database = new (require("node:sqlite").DatabaseSync)(process.argv[1]);
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
+    console.log("held");
+    setTimeout(() => {}, 300);`;
+  const holder = spawn(process.execPath, ["-e", script, join(directory, "profiles.db")]);
+  await once(holder.stdout, "data");
+  const store = openSqliteProfileStore({ directory });
+  expect(await store.pending(1)).toEqual([]);
+  await store.close();
+  await rm(directory, { recursive: true });
 });
 
 test("what was removed is in no byte of the files after compaction", async () => {

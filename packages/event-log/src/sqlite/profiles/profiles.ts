@@ -56,6 +56,8 @@ const SCHEMA = `
 export const PROFILES_LAYOUT = 1;
 /** Growth of the write-ahead log after which a checkpoint runs, in pages. */
 const LOG_PAGES = 4096;
+/** The store's own lock keeps other processes out. Who still holds this file is ending: a thread, or a process that was killed. */
+const RELEASE_MS = 2_000;
 
 /**
  * Profiles in a SQLite file of the data folder. Runs on the thread that opens it: the thread of the audiences engine.
@@ -162,6 +164,7 @@ export function openProfileFile({ directory, cacheKib = 32_768 }: SqliteProfileS
   const database = new DatabaseSync(join(directory, PROFILES_FILE));
   try {
     database.exec(`
+      PRAGMA busy_timeout = ${RELEASE_MS};
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA auto_vacuum = INCREMENTAL;
       PRAGMA journal_mode = WAL;
