@@ -1,12 +1,4 @@
-import type {
-  ConsumerState,
-  Lane,
-  Offset,
-  Retry,
-  SentRange,
-  Settlement,
-  StoredMessage,
-} from "@sluice/event-log";
+import type { ConsumerState, Lane, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
 import { identityOf, StoreError } from "@sluice/event-log";
 import type { CircuitBreaker } from "@sluice/resilience";
 import type {
@@ -31,12 +23,18 @@ import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
 import { RangeSettings } from "./sending/range-settings.js";
-import type { RangeUnderWay } from "./sending/range-under-way.js";
+import { endsOf, type LeftRange, type RangeUnderWay, settingsIn } from "./sending/range-under-way.js";
 import { roundTrace } from "./sending/round-trace.js";
 import type { Ledger } from "./settling/ledger.js";
 import { afterRound, type Recovery, type RoundResult, release, STEADY } from "./settling/recovery.js";
 import type { RetryQueue } from "./settling/retry-queue.js";
-import { decide, lastCallMs, type RetryPolicy, retryPolicyFor } from "./settling/retry-schedule.js";
+import {
+  decide,
+  lastCallMs,
+  type RetryPolicy,
+  type RoundEnd,
+  retryPolicyFor,
+} from "./settling/retry-schedule.js";
 import { type SettleTraces, settleTraces } from "./settling/settle-traces.js";
 import type { Settler } from "./settling/settler.js";
 import type { WakeTimer } from "./wake-timer.js";
@@ -103,7 +101,7 @@ export class Consumer {
   readonly #timer: WakeTimer;
   readonly #storeRetry: StoreRetry;
   readonly #range: RangeUnderWay;
-  #isRepeating = false;
+  #isLoadingRange = false;
   readonly #inFlight = new InFlight();
   readonly #retriesInFlight = new InFlight();
   readonly #formatTime = timestampFormatter();
@@ -202,12 +200,12 @@ export class Consumer {
   }
 
   /**
-   * The settings of the destination for what an earlier process was sending: it is sent again before anything else. Undefined if nothing
-   * is left of that.
+   * The settings of the destination for what is sent again before anything else. `haveFailed`: it failed with them in this process, and
+   * not only in an earlier one. Undefined if there is nothing.
    */
-  get settingsLeft(): { readonly settings: unknown } | undefined {
+  get settingsLeft(): { readonly settings: unknown; readonly haveFailed: boolean } | undefined {
     const { left } = this.#range;
-    return left && { settings: RangeSettings.of(left).destination };
+    return left && { settings: settingsIn(left.range), haveFailed: left.hasFailed };
   }
 
   /**
@@ -216,15 +214,15 @@ export class Consumer {
    */
   async giveUpSettings(): Promise<boolean> {
     const { left } = this.#range;
-    if (left === undefined || this.#isRepeating) return false;
-    this.#isRepeating = true;
+    if (left === undefined || this.#isLoadingRange) return false;
+    this.#isLoadingRange = true;
     try {
       const works = await this.#range.load(left);
       for (const work of works) if (this.#takesUp(work)) this.#postpone(work);
-      this.#rangeEnded();
+      this.#rangeOver(this.#range.over());
       return true;
     } finally {
-      this.#isRepeating = false;
+      this.#isLoadingRange = false;
     }
   }
 
@@ -242,6 +240,7 @@ export class Consumer {
     // New settings may have fixed a URL.
     this.#triedUrls.clear();
     this.#listener = this.#newListener();
+    this.#dueNow();
     // Or the whole destination: one waiting message shows whether it works.
     if (destination !== undefined && this.#tried.last.kind === "failed") this.#recovery = release(nowMs);
     this.#pump();
@@ -257,7 +256,14 @@ export class Consumer {
   wake(): void {
     this.requeued();
     this.#gate.probeNow(this.#options.clock.monotonic());
+    this.#dueNow();
     this.#pump();
+  }
+
+  /** What is left is sent again as soon as it may be, and who waits for it is asked whether it still does. */
+  #dueNow(): void {
+    if (this.#range.left === undefined) this.#range.changed();
+    else this.#range.wait(this.#range.left, Number.NEGATIVE_INFINITY);
   }
 
   /** Somebody put retries: checks the retry queue. */
@@ -302,6 +308,7 @@ export class Consumer {
   async close(graceMs: number): Promise<void> {
     const before = this.#state;
     this.#setState({ kind: "closed" });
+    this.#range.changed();
     this.#timer.cancel();
     this.#storeRetry.close();
     if (before.kind === "running") before.destination.batches?.drain();
@@ -356,7 +363,7 @@ export class Consumer {
   #pump(): void {
     if (this.#state.kind !== "running") return;
     if (this.#range.left !== undefined) {
-      this.#repeat(this.#range.left);
+      this.#repeatLeft(this.#range.left);
       return;
     }
     const { batches, flow } = this.#state.destination;
@@ -378,41 +385,64 @@ export class Consumer {
     this.#timer.set([waitUntilMs, lastCallAtMs, this.#retries.nextDueMs], nowMs);
   }
 
-  /** Sends again what an earlier process was sending, as it was. */
-  #repeat(range: SentRange): void {
-    if (this.#isRepeating) return;
-    this.#isRepeating = true;
-    this.#range.load(range).then(
+  /** Sends again what was left, as it was, when its time has come. Nothing else is sent before. */
+  #repeatLeft(left: LeftRange): void {
+    // What became of its messages is stored first.
+    if (this.#isLoadingRange || !this.#settler.isIdle) return;
+    const nowMs = this.#options.clock.monotonic();
+    const dueAtMs = this.#dueAtMs(left, nowMs);
+    this.#window.drop();
+    this.#timer.set([dueAtMs], nowMs);
+    if (dueAtMs > nowMs) return;
+    this.#isLoadingRange = true;
+    this.#range.load(left).then(
       (works) => {
-        this.#isRepeating = false;
+        this.#isLoadingRange = false;
         // Paused or closed while they were loaded. `use` begins anew.
-        if (this.#state.kind === "running") this.#sendAgain(range, works, this.#state.destination);
+        if (this.#state.kind === "running") this.#sendAgain(works, this.#state.destination);
       },
       (error) => {
-        this.#isRepeating = false;
+        this.#isLoadingRange = false;
         this.#storeFailed(error);
       },
     );
   }
 
-  #sendAgain(range: SentRange, works: readonly Work[], { batches }: OpenDestination): void {
+  /** While the breaker is open, the range is its probe. */
+  #dueAtMs({ range, dueAtMs, first }: LeftRange, nowMs: number): number {
+    const gate = this.#gate.ask(nowMs);
+    if (gate.kind === "paced") return Math.max(gate.untilMs, dueAtMs);
+    if (gate.kind === "open") return this.#gate.breaker.kind === "open" ? nowMs : dueAtMs;
+    const lastMs =
+      first === undefined ? Number.POSITIVE_INFINITY : this.#lastCallMs(first, endsOf(range).from);
+    return Math.min(gate.untilMs ?? Number.POSITIVE_INFINITY, lastMs);
+  }
+
+  #sendAgain(works: readonly Work[], { batches }: OpenDestination): void {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonic();
+    const { left } = this.#range;
+    if (left === undefined) return;
+    // Asked for by the other side, which an earlier process has heard.
+    const notBeforeMs = Math.min(...works.map(({ retry }) => retry?.notBeforeMs ?? Number.NEGATIVE_INFINITY));
+    if (notBeforeMs > nowMs && works.length > 0) {
+      this.#range.wait(left, notBeforeMs);
+      this.#pump();
+      return;
+    }
     const started = works.filter((work) => this.#takesUp(work));
-    let left = started.length;
-    let isAborted = false;
-    this.#isRepeating = true;
-    const ended = (kind: RoundOutcome["kind"]): void => {
-      left -= 1;
-      isAborted ||= kind === "aborted";
-      if (left > 0 || isAborted) return;
-      this.#isRepeating = false;
-      this.#rangeEnded();
-    };
-    const [from, to] = [range.runs[0]?.[0] ?? 0, range.runs.at(-1)?.[1] ?? 0];
-    batches?.repeat(range.id, { from, to });
-    const settings = RangeSettings.of(range);
-    for (const work of started) this.#start(work, { settings, ended });
+    if (started.length === 0) {
+      this.#rangeOver(this.#range.over());
+      this.#pump();
+      return;
+    }
+    if (this.#gate.ask(nowMs).kind === "open") this.#gate.enter(nowMs);
+    const offsets = started.map(({ stored }) => stored.offset);
+    this.#range.repeat(left, offsets, { random: clock.random(), sinceMs: Math.round(nowMs) });
+    batches?.repeat(left.range.id, endsOf(left.range));
+    const settings = RangeSettings.of(left.range);
+    for (const work of started) this.#start(work, settings);
     batches?.full();
-    if (started.length === 0) ended("filtered");
   }
 
   /** Whether a message of the range that was left has its turn, which it had before. */
@@ -421,13 +451,15 @@ export class Consumer {
     const covers = (offset: Offset): boolean => this.#feed.covers({ message: stored.message, offset });
     if (retry === undefined) return this.#users.join(work, true, covers);
     this.#retries.taken(retry.offset);
-    return this.#users.resume(stored, retry, covers);
+    if (!this.#users.resume(stored, retry, covers)) return false;
+    return !this.#retryFeed.isOver(stored, retry);
   }
 
-  #rangeEnded(): void {
-    this.#feed.settled(this.#range.leftEnded());
+  /** Messages that were sent again are not taken from the log. Undefined: there was no such range. */
+  #rangeOver(offsets: readonly Offset[] | undefined): void {
+    if (offsets === undefined) return;
+    this.#feed.settled(offsets);
     this.#options.onRangeEnded();
-    this.#pump();
   }
 
   /** Asks for the process last: only who could start a round waits for its turn. */
@@ -505,29 +537,38 @@ export class Consumer {
     return true;
   }
 
-  /** `fixed`: the range that it belongs to already, whose settings hold for it. */
-  #start(work: Work, fixed?: FixedRange): void {
+  /** `fixed`: the settings of the range that is sent again. Nothing that was changed since matters. */
+  #start(work: Work, fixed?: RangeSettings): void {
     const { clock } = this.#options;
     const listener = this.#listener;
-    const decided = fixed === undefined ? this.#decidedNow(work) : { ...UNCHANGED, ...fixed };
+    const decided = fixed === undefined ? this.#decidedNow(work) : { ...UNCHANGED, settings: fixed };
     const round = new MessageRound(work, clock.monotonic(), this.#retryPolicy, listener, decided);
     const message = outgoing(work, this.#formatTime);
     if (message === undefined || this.#state.kind !== "running") {
       const reason = "this kind of message goes to no destination";
       this.#conclude(work, round, { kind: "failed", reason }, listener);
-      fixed?.ended("failed");
+      this.#range.ended(work.stored.offset, { kind: "failed", reason }, undefined);
       return;
     }
     const bytes = work.heldBytes;
     this.#inFlight.enter(bytes);
     if (work.retry !== undefined) this.#retriesInFlight.enter(0);
     this.#state.destination.deliver(message, round, (outcome) => {
-      if (outcome.kind === "postponed") this.#postpone(work);
-      else if (outcome.kind !== "aborted") this.#conclude(work, round, outcome, listener);
-      fixed?.ended(outcome.kind);
+      const retry = this.#ended(work, round, outcome, listener);
+      this.#rangeOver(this.#range.ended(work.stored.offset, outcome, retry));
       if (work.retry !== undefined) this.#retriesInFlight.leave(0);
       this.#leave(bytes);
     });
+  }
+
+  /** Returns the retry that follows. */
+  #ended(work: Work, round: MessageRound, outcome: RoundOutcome, listener: RoundListener): Retry | undefined {
+    // After a stop, a message is as it was.
+    if (outcome.kind === "aborted" || (outcome.kind === "postponed" && this.#state.kind === "closed"))
+      return undefined;
+    return outcome.kind === "postponed"
+      ? this.#postpone(work)
+      : this.#conclude(work, round, outcome, listener);
   }
 
   /** What holds for a message that starts, and whether that has changed. */
@@ -556,7 +597,7 @@ export class Consumer {
   }
 
   /** Leaves a message to the retry queue as it was before its round: from there, it is decided anew. */
-  #postpone({ stored, retry, place }: Work): void {
+  #postpone({ stored, retry, place }: Work): Retry {
     const nowMs = Math.round(this.#options.clock.monotonic());
     if (this.#gate.isProbing) this.#gate.probeNotSent(nowMs);
     const { offset } = stored;
@@ -569,25 +610,21 @@ export class Consumer {
     this.#ledger.retry(stored, next);
     this.#users.failed(stored, next);
     if (place !== undefined) this.#cursor.done(place);
+    return next;
   }
 
-  /** Records what a round's outcome means for its message. */
-  #conclude(work: Work, round: MessageRound, outcome: Outcome, listener: RoundListener): void {
+  /** Records what a round's outcome means for its message. Returns the retry that follows. */
+  #conclude(work: Work, round: MessageRound, outcome: Outcome, listener: RoundListener): Retry | undefined {
     const { clock } = this.#options;
     const nowMs = clock.monotonic();
     // A round with earlier settings says nothing about the present ones.
     if (listener === this.#listener) this.#observe(outcome, round, nowMs);
-    const { number: rounds, firstAttemptAtMs, waiting } = round;
+    const { number: rounds, waiting } = round;
+    const shared = this.#sharedBy(work, round);
     const decision = decide(
       outcome,
       {
-        rounds,
-        firstAttemptAtMs,
-        nowMs,
-        // Those that wait for an earlier message of their user do not return at the same time.
-        waitingRetries: Math.max(0, this.#retries.waiting - this.#users.behind),
-        random: clock.random(),
-        waiting,
+        ...{ rounds, nowMs, ...shared, waiting },
         roundsAt: (url) => round.numberAt(url),
         notBeforeMs: work.retry?.notBeforeMs,
       },
@@ -595,6 +632,7 @@ export class Consumer {
     );
     const { stored, retry, place } = work;
     this.#settleTraces.concluded(stored, round.messageTrace);
+    let next: Retry | undefined;
     if (decision.kind === "finish") {
       this.#ledger.finish(stored, decision.state, decision.reason);
       if (retry?.replay !== true) this.#users.done(stored);
@@ -604,8 +642,8 @@ export class Consumer {
       const replay = retry?.replay ?? false;
       const lane = replay ? undefined : this.#users.laneOf(stored);
       const inLane = lane === undefined ? {} : { lane };
-      const next: Retry = {
-        ...{ offset, rounds, firstAttemptAtMs, reason: outcome.reason, replay },
+      next = {
+        ...{ offset, rounds, firstAttemptAtMs: shared.firstAttemptAtMs, reason: outcome.reason, replay },
         ...when,
         ...inLane,
       };
@@ -613,6 +651,22 @@ export class Consumer {
       this.#users.failed(stored, next);
     }
     if (place !== undefined) this.#cursor.done(place);
+    return next;
+  }
+
+  /** What the messages of a range have in common, so that they are retried, and given up, together. */
+  #sharedBy(
+    { stored, retry }: Work,
+    { firstAttemptAtMs }: MessageRound,
+  ): Pick<RoundEnd, "firstAttemptAtMs" | "waitingRetries" | "random"> {
+    const shared = this.#range.sharedBy(stored.offset);
+    // Those that wait for an earlier message of their user do not return at the same time.
+    const waitingRetries = Math.max(0, this.#retries.waiting - this.#users.behind);
+    if (shared === undefined)
+      return { firstAttemptAtMs, waitingRetries, random: this.#options.clock.random() };
+    const { random, sinceMs } = shared;
+    const isFirst = (retry?.rounds ?? 0) === 0;
+    return { firstAttemptAtMs: isFirst ? sinceMs : firstAttemptAtMs, waitingRetries: 0, random };
   }
 
   /** Updates what is known about the destination as a whole. */
@@ -641,12 +695,14 @@ export class Consumer {
       settler: this.#settler,
       trace: (work) => roundTrace(work, this.#options.destinationId, this.#options.tracing),
       gone: this.#options.onGone,
-      fix: (...range) => this.#range.fix(...range),
+      fix: (choose) =>
+        this.#range.fix(
+          choose,
+          () => listener === this.#listener && this.#state.kind === "running",
+          this.#options.clock,
+        ),
       attempted: (url, error) => {
         if (listener === this.#listener) this.#attempted(url, error);
-      },
-      repeated: (failure, round) => {
-        if (listener === this.#listener) this.#observe(failure, round, this.#options.clock.monotonic());
       },
     };
     return listener;
@@ -674,9 +730,9 @@ export class Consumer {
   }
 
   /** When a message is sent even if the destination is down. A message that was never sent has no last attempt. */
-  #lastCallMs({ offset, rounds, firstAttemptAtMs }: Retry): number {
+  #lastCallMs({ offset, rounds, firstAttemptAtMs }: Retry, spreadBy: number = offset): number {
     if (rounds === 0) return Number.POSITIVE_INFINITY;
-    return lastCallMs(firstAttemptAtMs, offset, this.#retryPolicy);
+    return lastCallMs(firstAttemptAtMs, spreadBy, this.#retryPolicy);
   }
 
   /** In a short window, the breaker's next probe may be after the last attempt of a message. */
@@ -694,12 +750,6 @@ function resultOf(outcome: Outcome): RoundResult | undefined {
   if (outcome.alive === "unknown") return undefined;
   const waits = [outcome.retryAfterMs, ...(outcome.targets ?? []).map(({ retryAfterMs }) => retryAfterMs)];
   return { kind: "failed", hasRetryAfter: waits.some((ms) => ms !== undefined) };
-}
-
-/** A message that is sent again with others: nothing that was changed since matters. */
-interface FixedRange {
-  readonly settings: RangeSettings;
-  readonly ended: (kind: RoundOutcome["kind"]) => void;
 }
 
 type Decided = Pick<MessageRound, "settings" | "isOutdated" | "isOfDeleted">;

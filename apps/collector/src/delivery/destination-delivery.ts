@@ -13,6 +13,7 @@ import { pendingCatchUps } from "./reading/catch-up.js";
 import { UnreadMessages } from "./reading/unread-messages.js";
 import { type Routing, routingOf } from "./routing/match.js";
 import { transforming } from "./sending/transforming.js";
+import { isSame } from "./wire-consumer.js";
 
 /** A delivery to discard. */
 export interface Discarding {
@@ -303,6 +304,8 @@ export class DestinationDelivery {
 
   async #openDestination(consumer: Consumer, opening: State): Promise<Destination | undefined> {
     const { type } = this.#document;
+    // Who changes the settings of a destination that fails may have mended it.
+    if (consumer.settingsLeft?.haveFailed === true) await this.#givesUpSettings(consumer);
     const { settings } = consumer.settingsLeft ?? this.#document;
     const opened = await this.#stage.catalog.get(type)?.open(settings);
     if (opened === undefined) return undefined;
@@ -407,8 +410,4 @@ export class DestinationDelivery {
 async function receiptAfter(log: Pick<EventLog, "read">, offset: Offset): Promise<number | undefined> {
   const [batch] = await log.read(offset, { messages: 1, bytes: 1 });
   return batch?.receivedAtMs;
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

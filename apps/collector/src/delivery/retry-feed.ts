@@ -77,7 +77,7 @@ export class RetryFeed {
 
   /** Undefined if the message is not to be sent, or not now. That is recorded already. */
   workOf(stored: StoredMessage | undefined, retry: Retry): Work | undefined {
-    const { feed, users, ledger, clock, policy } = this.#options;
+    const { feed, users, ledger } = this.#options;
     if (stored === undefined) {
       ledger.lost(retry.offset);
       users.lost(retry);
@@ -85,11 +85,19 @@ export class RetryFeed {
     }
     const { message } = stored;
     if (!users.resume(stored, retry, (offset) => feed.covers({ message, offset }))) return undefined;
-    const over = retry.rounds > 0 && isOver(retry.firstAttemptAtMs, clock.monotonic(), policy());
-    if (over) ledger.finish(stored, "failed", `gave up after ${windowText(policy())}: ${retry.reason}`);
-    const matched = over ? undefined : feed.match(stored, retry.replay);
+    if (this.isOver(stored, retry)) return undefined;
+    const matched = feed.match(stored, retry.replay);
     if (matched !== undefined) return { stored, matched, retry, heldBytes: heldBytes(stored.message) };
     if (!retry.replay) users.done(stored);
     return undefined;
+  }
+
+  /** Gives up a message whose window has ended. */
+  isOver(stored: StoredMessage, retry: Retry): boolean {
+    const { users, ledger, clock, policy } = this.#options;
+    if (retry.rounds === 0 || !isOver(retry.firstAttemptAtMs, clock.monotonic(), policy())) return false;
+    ledger.finish(stored, "failed", `gave up after ${windowText(policy())}: ${retry.reason}`);
+    if (!retry.replay) users.done(stored);
+    return true;
   }
 }

@@ -32,7 +32,7 @@ export interface ConsumerOptions {
   readonly transformations: Pick<Transformations, "documentOf">;
   /** A target answered 410. */
   readonly onGone: (url: string) => void;
-  /** What an earlier process was sending has ended: the destination may be opened with its present settings. */
+  /** What was sent again with earlier settings has ended: the destination may be opened with its present settings. */
   readonly onRangeEnded: () => void;
 }
 
@@ -74,6 +74,11 @@ export interface ConsumerParts {
   readonly retryFeed: RetryFeed;
 }
 
+/** Whether two settings of a destination are the same. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 export function wireConsumer(
   { destinationId, store, reader, loader, clock, events }: ConsumerOptions,
   stored: ConsumerState,
@@ -90,7 +95,10 @@ export function wireConsumer(
   const window = new LogWindow({ reader, start: stored.cursor, concerns, onRead: answered, onFailure });
   const retries = new RetryQueue({ ...itsStore, stored: stored.retries, onReady: answered });
   const itsSettler = settler({ ...itsStore, cursor: () => cursor.cursor, onStored });
-  const range = new RangeUnderWay({ ...itsStore, loader, settler: itsSettler, stored });
+  const range = new RangeUnderWay({
+    ...{ ...itsStore, loader, settler: itsSettler, stored },
+    isInForce: (settings) => isSame(settings, routing().document.settings),
+  });
   const ledger = new Ledger({ destinationId, settler: itsSettler, retries, clock, events });
   const users = new PerUserQueue({ ...itsStore, ledger, cursor, retries, policy });
   const { settledAhead } = stored;

@@ -106,6 +106,23 @@ export interface Chain {
   readonly documents: readonly (TransformationDocument | undefined)[];
 }
 
+/** What messages are made with. Its JSON is stored. */
+export interface MadeWith {
+  chain(sourceId: string): Chain;
+  toJSON(): unknown;
+}
+
+/** Messages that are sent together under a name. */
+export interface SentTogether {
+  readonly id: string;
+  /** Ascending. */
+  readonly offsets: readonly number[];
+  readonly settings: MadeWith;
+}
+
+/** `nothing`: none was chosen. `postponed`: the destination was replaced, and its messages are decided anew. */
+export type Fixed = "fixed" | "nothing" | "postponed";
+
 export interface Round {
   /** Number of the round, from 1. The count survives restarts. */
   readonly number: number;
@@ -131,21 +148,20 @@ export interface Round {
   /** Whether the message's user was deleted since it began. Absent: nobody is. */
   isOfDeleted?(): boolean;
   /** What the message is made with. Messages that are sent together have the same. Absent: what is in force. */
-  readonly settings?: { chain(sourceId: string): Chain };
+  readonly settings?: MadeWith;
   /**
-   * Stores that messages are sent together under a name, before they are: after a crash they come again as they are now. `offsets` ascend.
-   * Resolves with what is to be called with their results. Absent: they need not be the same.
+   * Stores what is sent together, before it is: if it fails as a whole, and after a crash, it comes again as it is now. `choose` is called
+   * when everything that was sent before has ended. Absent: it need not be the same.
    */
-  fix?(id: string, offsets: readonly number[]): Promise<() => void>;
+  fix?(choose: () => SentTogether | undefined): Promise<Fixed>;
   /** Call it when an attempt starts. Returns the trace context to send. Absent, or undefined: the message belongs to no trace. */
   startTrace?(): AttemptTrace | undefined;
   /** Records an attempt in the trace. May be called after the round has ended. `trace`: from `startTrace`. */
   record(attempt: RoundAttempt, trace?: AttemptTrace): void;
   /**
-   * The round goes on with another attempt, which has the next number. `failure`: how it would have ended; the destination's health shows
-   * it. May only be called after every attempt so far has ended.
+   * The round goes on with another attempt, which has the next number. May only be called after every attempt so far has ended.
    */
-  repeat(failure?: RoundOutcome): void;
+  repeat(): void;
   /** Reports that a target answered 410 Gone and must not be called again. May be called after the round has ended. */
   gone(url: string): void;
 }

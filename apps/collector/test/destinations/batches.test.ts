@@ -142,7 +142,7 @@ it("waits as long as the other side asks for", async () => {
   expect(one.got).toHaveLength(2);
 });
 
-it("puts the messages of a batch that goes on failing into the retry queue, and recovers", async () => {
+it("keeps a batch that goes on failing together, shows its messages as retries, and recovers", async () => {
   let isDown = true;
   const one = await world(() => (isDown ? DOWN : DELIVERED), { maxAgeMs: 1_000 });
   const ids = Array.from({ length: 12 }, (_, index) => `m${index}`);
@@ -154,10 +154,38 @@ it("puts the messages of a batch that goes on failing into the retry queue, and 
     retries: 12,
   });
   isDown = false;
-  one.got.length = 0;
   await one.collector.advance(600_000);
-  expect(one.got.flatMap((batch) => batch.ids).sort()).toEqual([...ids].sort());
-  expect(one.got.every(({ id }) => id.includes("-again-"))).toBe(true);
+  expect(one.got.every((batch) => batch.ids.join() === ids.join() && batch.id === one.got[0]?.id)).toBe(true);
+  expect(one.got.map(({ number }) => number)).toEqual(one.got.map((_, index) => index + 1));
+  expect(await one.collector.api("GET", `/destinations/${one.id}/status`)).toMatchObject({ retries: 0 });
+});
+
+it("gives a batch up as a whole when the time for retries is over", async () => {
+  const one = await world((_, call) => (call < 100 ? DOWN : DELIVERED), { maxAgeMs: 30_000 });
+  await one.collector.api("PATCH", `/destinations/${one.id}`, { retryForMs: 600_000 });
+  await send(one, "m1");
+  await one.collector.advance(20_000);
+  await send(one, "m2");
+  await one.collector.advance(900_000);
+  expect(new Set(one.got.map(({ ids }) => ids.join()))).toEqual(new Set(["m1,m2"]));
+  for (const id of ["m1", "m2"])
+    expect(await shown(one, id)).toMatchObject({
+      outcomes: [{ state: "failed", reason: "gave up after 10 min of retries: down" }],
+    });
+});
+
+it("sends a batch that fails at once if one of its messages is retried by hand", async () => {
+  let isDown = true;
+  const one = await world(() => (isDown ? DOWN : DELIVERED), { maxAgeMs: 1_000 });
+  await send(one, "m1", "m2", "m3");
+  await one.collector.advance(900_000);
+  isDown = false;
+  one.got.length = 0;
+  const { outcomes } = (await one.collector.api("GET", "/messages/m2")) as { outcomes: { id: string }[] };
+  await one.collector.api("POST", `/deliveries/${outcomes[0]?.id}/retry`);
+  await one.collector.advance(100);
+  expect(one.got.map(({ ids }) => ids)).toEqual([["m1", "m2", "m3"]]);
+  expect(await shown(one, "m3")).toMatchObject({ outcomes: [{ state: "delivered" }] });
 });
 
 it("holds no more than two batches while the other side is away for an hour, and loses nothing", async () => {

@@ -264,12 +264,112 @@ it("waits for the one that is under way with the settings before", async () => {
   ]);
 });
 
-it("goes to the retry queue if it goes on failing after a crash, and others are sent", async () => {
-  const one = await world((call) => (call === 1 ? HANGS : { kind: "retry", reason: "down" }));
+const down: BatchResult = { kind: "retry", reason: "down" };
+
+it("keeps its content and name while it fails, over crashes, changes, deletions and a time when it is disabled", async () => {
+  let isDown = true;
+  const one = await world(() => (isDown ? down : DELIVERED));
+  await append(one, "m0", "m1", "m2");
+  await one.advance(60_000);
+  expect(one.sent.length).toBeGreaterThan(3);
+  await append(one, "m3");
+  await one.fixture.change(one.id, { filters: [removal] });
+  one.suppressed.add(1);
+  await one.advance(60_000);
+  await one.fixture.restart();
+  await one.advance(300_000);
+  await one.fixture.change(one.id, { enabled: false });
+  const sent = one.sent.length;
+  await one.advance(300_000);
+  expect(one.sent).toHaveLength(sent);
+  expect(await one.fixture.deliveries("m1")).toMatchObject([{ state: "pending", reason: "down" }]);
+  expect(await rangeIn(one)).toMatchObject({ id: one.sent[0]?.id });
+  isDown = false;
+  await one.fixture.change(one.id, { enabled: true });
+  await one.advance(10_000);
+  expect(one.sent.length).toBe(sent + 2);
+  for (const batch of one.sent.slice(0, -1)) expect(batch).toEqual(one.sent[0]);
+  expect(one.sent.at(-1)?.lines.map((line) => JSON.parse(line))).toMatchObject([{ messageId: "m3" }]);
+  expect(await rangeIn(one)).toBeUndefined();
+  expect(await one.fixture.store.consumers.backlog(one.id)).toMatchObject({ behind: 0, retries: 0 });
+  for (const id of ["m0", "m1", "m2", "m3"])
+    expect(await one.fixture.deliveries(id)).toMatchObject([{ state: "delivered" }]);
+});
+
+it("is decided anew by who changes the settings of a destination that fails", async () => {
+  const one: World = await world(() => (one.sent.at(-1)?.place === "a" ? down : DELIVERED));
+  await append(one, "m0", "m1");
+  await one.advance(120_000);
+  await one.fixture.change(one.id, { settings: { place: "b" } });
+  await one.advance(5_000);
+  const [first] = one.sent;
+  const later = one.sent.filter(({ place }) => place === "b");
+  expect(later.flatMap(idsIn).sort()).toEqual(["m0", "m1"]);
+  expect(later.map(({ id }) => id)).not.toContain(first?.id);
+  expect(await rangeIn(one)).toBeUndefined();
+});
+
+it("is not repeated with settings that fail and are no longer in force", async () => {
+  const one: World = await world((call) =>
+    call === 1 ? HANGS : one.sent.at(-1)?.place === "a" ? down : DELIVERED,
+  );
   await append(one, "m0", "m1");
   await one.advance(1_500);
+  await one.fixture.change(one.id, { settings: { place: "b" } });
   await one.fixture.restart();
-  await one.advance(120_000);
-  expect(await one.fixture.deliveries("m1")).toMatchObject([{ state: "pending", reason: "down" }]);
-  expect(await rangeIn(one)).toBeUndefined();
+  await one.advance(10_000);
+  expect(one.sent.map(({ place }) => place)).toEqual(["a", "a", "b"]);
+  expect(one.sent[2]?.id).not.toBe(one.sent[1]?.id);
+  expect(await one.fixture.deliveries("m1")).toMatchObject([{ state: "delivered" }]);
+});
+
+it("waits as long as it was asked to, also after a restart", async () => {
+  const one = await world((call) => (call === 1 ? { ...down, retryAfterMs: 600_000 } : DELIVERED));
+  await append(one, "m0");
+  await one.advance(2_000);
+  await one.fixture.restart();
+  await one.advance(500_000);
+  expect(one.sent).toHaveLength(1);
+  await one.advance(110_000);
+  expect(one.sent).toHaveLength(2);
+  expect(one.sent[1]).toEqual(one.sent[0]);
+});
+
+it("comes apart only where its messages were answered one by one", async () => {
+  const one = await world((call) =>
+    call === 1 ? { ...DELIVERED, others: [{ index: 1, result: down }] } : call === 2 ? down : DELIVERED,
+  );
+  await append(one, "m0", "m1", "m2");
+  await one.advance(60_000);
+  expect(one.sent.map(idsIn)).toEqual([["m0", "m1", "m2"], ["m1"], ["m1"]]);
+  expect(one.sent[1]?.id).toContain("-again-");
+  expect(one.sent[2]).toEqual(one.sent[1]);
+});
+
+it("is left without messages that were discarded, and sends none of them when all were", async () => {
+  let isDown = true;
+  const one = await world(() => (isDown ? down : DELIVERED));
+  await append(one, "m0", "m1", "m2");
+  await one.advance(30_000);
+  const discard = (...offsets: number[]) =>
+    one.fixture.delivery.discard(
+      one.id,
+      offsets.map((offset) => ({ offset: offset as Offset, isPending: true })),
+      "by hand",
+    );
+  expect(await discard(1)).toEqual([1]);
+  isDown = false;
+  one.sent.length = 0;
+  await one.advance(130_000);
+  expect(one.sent.map(idsIn)).toEqual([["m0", "m2"]]);
+  expect(await one.fixture.deliveries("m1")).toMatchObject([{ state: "discarded" }]);
+  isDown = true;
+  await append(one, "m3");
+  await one.advance(30_000);
+  expect(await discard(3)).toEqual([3]);
+  const sent = one.sent.length;
+  await append(one, "m4");
+  isDown = false;
+  await one.advance(130_000);
+  expect(one.sent.slice(sent).map(idsIn)).toEqual([["m4"]]);
 });

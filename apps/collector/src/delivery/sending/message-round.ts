@@ -2,12 +2,10 @@ import type { Attempt, UrlRetry } from "@sluice/event-log";
 import { formatTime } from "@sluice/protocol";
 import {
   type AttemptTrace,
-  type CountedOutcome,
   NOT_TRIED,
   type OutgoingMessage,
   type Round,
   type RoundAttempt,
-  type RoundOutcome,
 } from "../../destinations/destination.js";
 import type { MessageTrace } from "../../process/telemetry/tracing.js";
 import type { Work } from "../reading/work.js";
@@ -26,15 +24,13 @@ export interface RoundListener {
   gone(url: string): void;
   /** An attempt at a target ended; `error` is absent if the target accepted the message. */
   attempted(url: string, error: string | undefined): void;
-  /** Messages are sent together from now on; see `Round.fix`. */
-  fix(id: string, offsets: readonly number[], settings: RangeSettings): Promise<() => void>;
-  /** A round that would have ended so goes on. */
-  repeated(failure: CountedOutcome, round: MessageRound): void;
+  /** See `Round.fix`. */
+  fix: NonNullable<Round["fix"]>;
 }
 
 /**
  * The next round of a message. A round tries the message at each URL that still needs it; an attempt is one exchange with one of
- * them. A batch that failed is repeated within its round. The destination gets the round, and its attempts are recorded for the trace.
+ * them. The destination gets the round, and its attempts are recorded for the trace.
  */
 export class MessageRound implements Round {
   readonly doneUrls: readonly string[];
@@ -115,14 +111,12 @@ export class MessageRound implements Round {
     this.#listener.settler.attempt(retry?.replay === true ? { ...placed, replay: true } : placed);
   }
 
-  fix(id: string, offsets: readonly number[]): Promise<() => void> {
-    return this.#listener.fix(id, offsets, this.settings);
+  fix(...[choose]: Parameters<NonNullable<Round["fix"]>>): ReturnType<NonNullable<Round["fix"]>> {
+    return this.#listener.fix(choose);
   }
 
-  repeat(failure?: RoundOutcome): void {
+  repeat(): void {
     this.#repetitions += 1;
-    if (failure !== undefined && failure.kind !== "aborted" && failure.kind !== "postponed")
-      this.#listener.repeated(failure, this);
   }
 
   gone(url: string): void {

@@ -128,7 +128,7 @@ function roundOf(round: Round, transformation: string, index = 0): Round {
     },
     ...(round.settings === undefined ? {} : { settings: round.settings }),
     isOfDeleted: () => round.isOfDeleted?.() ?? false,
-    ...(round.fix === undefined ? {} : { fix: (id, offsets) => (round.fix as Fix)(id, offsets) }),
+    ...(round.fix === undefined ? {} : { fix: (choose) => (round.fix as Fix)(choose) }),
     isAgain: round.isAgain,
     isLast: round.isLast,
     ...(round.isTest === undefined ? {} : { isTest: round.isTest }),
@@ -139,7 +139,7 @@ function roundOf(round: Round, transformation: string, index = 0): Round {
     startTrace: () => round.startTrace?.(),
     record: (attempt, trace) => round.record({ ...attempt, transformation }, trace),
     // Messages that were one are repeated together, which is one attempt.
-    repeat: (failure) => (index === 0 ? round.repeat(failure) : undefined),
+    repeat: () => (index === 0 ? round.repeat() : undefined),
     gone: (url) => round.gone(url),
   };
 }

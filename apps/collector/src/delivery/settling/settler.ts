@@ -19,6 +19,8 @@ export interface SettlerOptions {
 export interface Settler {
   /** So much waits to be stored that no further message should start. */
   readonly full: boolean;
+  /** Everything that was handed over is stored. */
+  readonly isIdle: boolean;
   outcome(outcome: Outcome): void;
   retry(retry: Retry): void;
   attempt(attempt: Attempt): void;
@@ -101,9 +103,9 @@ export function settler(options: SettlerOptions): Settler {
       return;
     }
     storedAtMs = clock.monotonic();
+    state = { kind: "idle" };
     onStored(settlement, leftOut);
     if (settlement.range === fixing?.range) fixing?.resolve();
-    state = { kind: "idle" };
     if (!unstored.isEmpty) changed();
   };
   const gather = (): void => {
@@ -133,6 +135,9 @@ export function settler(options: SettlerOptions): Settler {
   return {
     get full() {
       return state.kind === "failed" || unstored.outcomes.length + unstored.retries.length > FULL_AT;
+    },
+    get isIdle() {
+      return state.kind === "idle" && unstored.isEmpty;
     },
     outcome: (outcome) => hand(() => unstored.outcomes.push(outcome)),
     retry: (retry) => hand(() => unstored.retries.push(retry)),

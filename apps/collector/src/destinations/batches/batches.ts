@@ -1,12 +1,6 @@
 import { hash } from "node:crypto";
-import {
-  type BackoffOptions,
-  backoffDelayMs,
-  type CancelTimer,
-  type Clock,
-  earlyEnd,
-} from "@sluice/resilience";
-import type { BatchControl, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
+import { type CancelTimer, type Clock, earlyEnd } from "@sluice/resilience";
+import type { BatchControl, Fixed, MadeWith, OutgoingMessage, Round, RoundOutcome } from "../destination.js";
 
 export interface BatchesOptions {
   readonly clock: Clock;
@@ -15,8 +9,6 @@ export interface BatchesOptions {
   readonly maxAgeMs: number;
   /** Whether a message is sent alone, after everything before it. Default: none is. */
   readonly isAlone?: (message: OutgoingMessage) => boolean;
-  /** Whether a batch is stored before it is sent, so that it is the same after a crash. Default: true. */
-  readonly isFixed?: boolean;
   /** Sends a batch once, and records the attempts. Resolves with an outcome for each item, and never rejects. */
   readonly send: (batch: GatheredBatch) => Promise<readonly RoundOutcome[]>;
 }
@@ -52,36 +44,28 @@ interface Lane {
   sinceMs: number;
 }
 
-/** Messages of the retry queue, and those that probe a destination, do not wait for a batch to fill. */
+/** Messages of the retry queue do not wait for a batch to fill. */
 const PROMPT_MS = 200;
-/**
- * A batch that fails as a whole is sent again as it is, because what it sent may have arrived: under the same name, it adds nothing. After
- * this time, its messages go to the retry queue, where they are seen, and may be retried or discarded by hand.
- */
-const HOLD_MS = 60_000;
-const HOLD_BACKOFF: BackoffOptions = { initialMs: 1_000, maxMs: 20_000, jitter: "equal" };
 
 /**
  * Gathers messages into batches, and sends one at a time. New messages and those of the retry queue make batches of their own. A batch is
- * stored before it is sent, with the results of the one before: after a crash, exactly the one that was under way is repeated.
+ * stored before it is sent, with the results of the one before. If it fails as a whole, and after a crash, exactly this batch comes again,
+ * and is sent before everything else: what it sent may have arrived, and under the same name it adds nothing.
  */
 export class Batches implements BatchControl {
   readonly #options: BatchesOptions;
   readonly #fresh: Lane = { waiting: [], sinceMs: 0 };
   readonly #again: Lane = { waiting: [], sinceMs: 0 };
   /**
-   * - `gathering`: a timer starts the next batch. `sending`: one is under way, or its results are being handed over.
+   * - `gathering`: a timer starts the next batch. `sending`: one waits for its turn, is under way, or its results are being handed over.
    * - `draining`: like them, but nothing waits for more messages or for the store. The end is `closed`.
    */
   #state: "gathering" | "sending" = "gathering";
   #mode: "usual" | "draining" | "closed" = "usual";
   #cancelTimer: CancelTimer | undefined;
   #isFull = false;
-  /** The last batch failed as a whole. */
-  #isFailing = false;
-  /** A batch that is sent as it was before the start. Its messages come until `full`. */
-  #repeated: Named | undefined;
-  readonly #closing = new AbortController();
+  /** A batch that is sent again, as it was. Its messages come until `full`. */
+  #repeated: (Named & { readonly waiting: Waiting[] }) | undefined;
   readonly #leaving = earlyEnd<undefined>();
 
   constructor(options: BatchesOptions) {
@@ -91,26 +75,38 @@ export class Batches implements BatchControl {
   deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
     if (this.#mode === "closed") return Promise.resolve(ABORTED);
     const { promise, resolve: end } = Promise.withResolvers<RoundOutcome>();
-    const lane = round.isAgain && this.#repeated === undefined ? this.#again : this.#fresh;
+    const item: Waiting = { message, round, end };
+    if (this.#repeated === undefined) this.#gather(item);
+    else this.#repeated.waiting.push(item);
+    return promise;
+  }
+
+  #gather(item: Waiting): void {
+    const { message, round } = item;
+    const lane = round.isAgain ? this.#again : this.#fresh;
     if (lane.waiting.length === 0) lane.sinceMs = this.#options.clock.monotonic();
-    lane.waiting.push({ message, round, end });
+    lane.waiting.push(item);
     this.#isFull = false;
     const { maxMessages } = this.#options;
     // Only then, because what one message became comes in one turn.
     if (lane.waiting.length === 1 || lane.waiting.length === maxMessages || this.#isAlone(message))
       queueMicrotask(() => this.#check());
-    return promise;
   }
 
   full(): void {
+    const repeated = this.#repeated;
+    if (repeated !== undefined) {
+      this.#repeated = undefined;
+      if (repeated.waiting.length > 0) void this.#sendItems(repeated, repeated.waiting.sort(inOrder));
+      return;
+    }
     if (this.#isFull) return;
     this.#isFull = true;
     this.#check();
   }
 
   repeat(id: string, range: BatchRange): void {
-    this.#repeated = { id, range };
-    this.#isFull = false;
+    this.#repeated = { id, range, waiting: [] };
   }
 
   drain(): void {
@@ -122,9 +118,9 @@ export class Batches implements BatchControl {
   close(): void {
     this.#mode = "closed";
     this.#cancelTimer?.();
-    this.#closing.abort();
     this.#leaving.end(undefined);
-    for (const { waiting } of [this.#fresh, this.#again])
+    const repeated = this.#repeated?.waiting ?? [];
+    for (const waiting of [this.#fresh.waiting, this.#again.waiting, repeated])
       for (const { end } of waiting.splice(0)) end(ABORTED);
   }
 
@@ -133,12 +129,6 @@ export class Batches implements BatchControl {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (this.#state === "sending" || this.#mode === "closed") return;
-    if (this.#repeated !== undefined) {
-      if (!this.#isFull) return;
-      if (this.#fresh.waiting.length > 0) void this.#send(this.#fresh);
-      else this.#repeated = undefined;
-      return;
-    }
     const nowMs = this.#options.clock.monotonic();
     const [first, second] = [this.#again, this.#fresh].sort((one, other) => one.sinceMs - other.sinceMs);
     const lane = [first, second].find((one) => one !== undefined && this.#dueAtMs(one) <= nowMs);
@@ -159,7 +149,7 @@ export class Batches implements BatchControl {
     const isComplete =
       this.#isFull || waiting.length >= maxMessages || waiting.some(({ message }) => this.#isAlone(message));
     if (isComplete) return sinceMs;
-    return sinceMs + (lane === this.#again || this.#isFailing ? PROMPT_MS : maxAgeMs);
+    return sinceMs + (lane === this.#again ? PROMPT_MS : maxAgeMs);
   }
 
   #isAlone(message: OutgoingMessage): boolean {
@@ -168,10 +158,22 @@ export class Batches implements BatchControl {
 
   async #send(lane: Lane): Promise<void> {
     this.#state = "sending";
-    const repeated = this.#repeated;
-    this.#repeated = undefined;
-    const items = repeated === undefined ? this.#take(lane) : lane.waiting.splice(0).sort(inOrder);
-    if (items.length > 0) await this.#sendItems(items, lane, repeated);
+    let items: readonly Waiting[] = [];
+    let named: Named | undefined;
+    const choose = (): ReturnType<Choose> => {
+      items = this.#take(lane);
+      const [first] = items;
+      if (first === undefined) return undefined;
+      named = nameOf(items, lane === this.#again);
+      return {
+        ...{ id: named.id, offsets: items.map(({ message }) => message.offset) },
+        settings: first.round.settings ?? NO_SETTINGS,
+      };
+    };
+    const fixed = await this.#fix(lane, choose);
+    if (fixed === "postponed") items = this.#take(lane);
+    if (fixed === "fixed" && named !== undefined) await this.#sendItems(named, items);
+    else for (const { end } of items) end(fixed === "postponed" ? POSTPONED : ABORTED);
     // First the results are handed over: each of them may let another message come.
     setImmediate(() => {
       this.#state = "gathering";
@@ -180,25 +182,18 @@ export class Batches implements BatchControl {
     });
   }
 
-  async #sendItems(items: readonly Waiting[], lane: Lane, repeated: Named | undefined): Promise<void> {
-    const named = repeated ?? nameOf(items, lane === this.#again);
-    const ended = repeated === undefined ? await this.#fix(named.id, items) : () => {};
-    const outcomes =
-      ended === undefined ? items.map(() => ABORTED) : await this.#sendUntilKnown({ ...named, items }, lane);
-    this.#isFailing = isDown(outcomes);
-    if (!outcomes.some(({ kind }) => kind === "aborted")) ended?.();
+  /** Resolves when it is stored what is sent. Undefined if this is closed before. */
+  async #fix(lane: Lane, choose: Choose): Promise<Fixed | undefined> {
+    const [first] = lane.waiting;
+    if (first?.round.fix !== undefined) return this.#leaving.within(first.round.fix(choose));
+    return choose() === undefined ? "nothing" : "fixed";
+  }
+
+  async #sendItems({ id, range }: Named, items: readonly Waiting[]): Promise<void> {
+    const outcomes = await this.#options.send({ id, range, items });
     items.forEach(({ end }, index) => {
       end(outcomes[index] ?? ABORTED);
     });
-  }
-
-  /** Resolves when it is stored what is sent, with what to call at its end. Undefined if this is closed before. */
-  async #fix(id: string, items: readonly Item[]): Promise<(() => void) | undefined> {
-    const [first] = items;
-    const { isFixed = true } = this.#options;
-    if (!isFixed || first?.round.fix === undefined) return () => {};
-    const offsets = items.map(({ message }) => message.offset);
-    return this.#leaving.within(first.round.fix(id, offsets));
   }
 
   /** Up to the limit, up to a message that is sent alone, and up to a change of settings. In the order of the log. */
@@ -211,34 +206,15 @@ export class Batches implements BatchControl {
     const taken = waiting.splice(0, betweenMessages(waiting, limit));
     // A transformation takes its time, so messages do not come in order. What is not fixed yet is decided anew after a deletion.
     const [deleted, kept] = partition(taken, ({ round }) => round.isOfDeleted?.() === true);
-    for (const { end: postpone } of deleted) postpone({ kind: "postponed" });
+    for (const { end: postpone } of deleted) postpone(POSTPONED);
     return kept.sort(inOrder);
   }
-
-  async #sendUntilKnown(
-    { items, ...named }: Named & { readonly items: readonly Waiting[] },
-    lane: Lane,
-  ): Promise<readonly RoundOutcome[]> {
-    const { clock, send } = this.#options;
-    const untilMs = clock.monotonic() + (this.#isFailing || lane === this.#again ? 0 : HOLD_MS);
-    for (let attempt = 1; ; attempt++) {
-      const outcomes = await send({ ...named, items });
-      if (!isDown(outcomes) || !outcomes.every(isSameAgain) || this.#mode !== "usual") return outcomes;
-      const asked = outcomes.map((outcome) => (outcome.kind === "retry" ? (outcome.retryAfterMs ?? 0) : 0));
-      const waitMs = Math.max(backoffDelayMs(attempt, HOLD_BACKOFF, clock.random()), ...new Set(asked));
-      if (clock.monotonic() + waitMs > untilMs) return outcomes;
-      items.forEach(({ round }, index) => {
-        // Each counts as an attempt of its messages. One of them tells that the destination fails.
-        round.repeat(index === 0 ? outcomes[0] : undefined);
-      });
-      const isOver = await clock.sleep(waitMs, this.#closing.signal).then(
-        () => false,
-        () => true,
-      );
-      if (isOver) return items.map(() => ABORTED);
-    }
-  }
 }
+
+type Choose = Parameters<NonNullable<Round["fix"]>>[0];
+
+/** Of a round that nobody stores. */
+const NO_SETTINGS: MadeWith = { chain: () => ({ ids: [], documents: [] }), toJSON: () => null };
 
 /**
  * Where to cut instead, so that what a transformation made of one message stays together: its result is only known, and stored, for all
@@ -256,6 +232,7 @@ function betweenMessages(items: readonly Item[], end: number): number {
 }
 
 const ABORTED: RoundOutcome = { kind: "aborted" };
+const POSTPONED: RoundOutcome = { kind: "postponed" };
 
 /** What one message became keeps its order. */
 function inOrder(one: Item, other: Item): number {
@@ -266,16 +243,6 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[
   const second: T[] = [];
   const first = all.filter((one) => isFirst(one) || !second.push(one));
   return [first, second];
-}
-
-/** Whether nothing of it arrived, as far as is known. */
-function isDown(outcomes: readonly RoundOutcome[]): boolean {
-  return outcomes.every((outcome) => outcome.kind === "retry" && outcome.alive !== true);
-}
-
-/** Whether a repetition goes to the same targets: none is finished with the message. */
-function isSameAgain(outcome: RoundOutcome): boolean {
-  return outcome.kind === "retry" && outcome.doneUrls.length === 0;
 }
 
 /** New messages are named by their range. The retry queue has no order, so a batch of it is named by all its messages too. */

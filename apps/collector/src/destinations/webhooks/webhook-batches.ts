@@ -45,13 +45,7 @@ export class WebhookBatches implements Destination {
     this.flow = { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) };
     this.#urls = urls;
     this.#policy = policy;
-    this.#batches = new Batches({
-      clock,
-      ...batch,
-      // The id follows from the messages, so another batch has another id, whatever is gathered after a crash.
-      isFixed: false,
-      send: ({ items }) => this.#send(items),
-    });
+    this.#batches = new Batches({ clock, ...batch, send: ({ items }) => this.#send(items) });
   }
 
   get batches(): BatchControl {
@@ -162,8 +156,8 @@ function sharedRound(rounds: readonly Round[]): Round {
         round.record(attempt, started?.[index]);
       });
     },
-    repeat(failure) {
-      for (const round of rounds) round.repeat(failure);
+    repeat() {
+      for (const round of rounds) round.repeat();
     },
     gone: (url) => first.gone(url),
   };
