@@ -20,6 +20,7 @@ interface SmtpModule {
 /** Packages that the dashboard does not depend on, by path. */
 const pathTo = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const EMAIL = pathTo("packages/destination-email/src/index.ts");
+const NATS = pathTo("packages/destination-nats/src/index.ts");
 const SMTP = pathTo("packages/destination-email/test/smtp-server.ts");
 const CA = pathTo("apps/collector/test/sender/fixtures/ca.pem");
 
@@ -34,10 +35,12 @@ describeInBrowser("a destination type of a package", () => {
   beforeAll(async () => {
     setDefaultCACertificates([...authorities, readFileSync(CA, "utf8")]);
     smtp = (await import(/* @vite-ignore */ SMTP)) as SmtpModule;
-    const { default: email } = (await import(/* @vite-ignore */ EMAIL)) as { default: object };
+    const [email = {}, nats = {}] = await Promise.all(
+      [EMAIL, NATS].map(async (path) => (await import(/* @vite-ignore */ path)).default as object),
+    );
     [browser, dashboard] = await Promise.all([
       openBrowser(),
-      runDashboard({ destinations: [email, "not-installed"] }),
+      runDashboard({ destinations: [email, nats, "not-installed"] }),
     ]);
   });
   afterAll(async () => {
@@ -54,6 +57,15 @@ describeInBrowser("a destination type of a package", () => {
   afterEach(async () => {
     expect(watched.problems).toEqual([]);
     await watched.context.close();
+  });
+
+  test("texts of several lines keep them", async () => {
+    await page.goto(`${dashboard.url}/catalog/nats`);
+    for (const name of ["Certificate authority", "Credentials"]) {
+      const field = page.getByLabel(name);
+      await field.fill("-----BEGIN-----\nAAAA\n-----END-----");
+      expect(await field.inputValue()).toBe("-----BEGIN-----\nAAAA\n-----END-----");
+    }
   });
 
   test("a package that cannot be used is named, and what to do", async () => {

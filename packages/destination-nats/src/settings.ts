@@ -46,6 +46,7 @@ export const SETTINGS: SettingsSchema = {
       title: "Certificate authority",
       description: "In PEM, to trust besides the public ones",
       type: "string",
+      multiline: true,
       pattern: "^-----BEGIN CERTIFICATE-----[\\s\\S]+$",
       rule: "a certificate in PEM",
     },
@@ -62,6 +63,7 @@ export const SETTINGS: SettingsSchema = {
       title: "Credentials",
       description: "The contents of a .creds file",
       type: "string",
+      multiline: true,
       secret: { boundTo: ["servers"] },
     },
     maxAgeSeconds: {

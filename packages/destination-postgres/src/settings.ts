@@ -44,6 +44,7 @@ export const SETTINGS: SettingsSchema = {
       title: "Certificate authority",
       description: "In PEM, to trust besides the public ones",
       type: "string",
+      multiline: true,
       pattern: "^-----BEGIN CERTIFICATE-----[\\s\\S]+$",
       rule: "a certificate in PEM",
     },

@@ -27,6 +27,8 @@ export interface SettingSchema {
   readonly pattern?: string;
   /** Completes the error "NAME must be …". Default: made from the other keywords. */
   readonly rule?: string;
+  /** A text of several lines, such as a certificate. Default: false. */
+  readonly multiline?: boolean;
   /** It cannot be left out. Default: false. */
   readonly required?: boolean;
   /**

@@ -13,6 +13,8 @@ export interface SchemaProperty {
   readonly choices: readonly string[];
   readonly fallback: unknown;
   readonly isRequired: boolean;
+  /** A text of several lines, which a field of one line would join. */
+  readonly isLong: boolean;
   /** Settings that say where a secret is sent. If one of them changes, the secret has to be entered again. */
   readonly boundTo: readonly string[];
 }
@@ -32,6 +34,7 @@ export function schemaProperties(schema: object): readonly SchemaProperty[] {
     choices: choicesOf(property),
     fallback: property.default,
     isRequired: property.required === true,
+    isLong: property.multiline === true,
     boundTo: (property.secret as { boundTo?: readonly string[] } | undefined)?.boundTo ?? [],
   }));
 }
@@ -159,8 +162,14 @@ function SchemaField(props: FieldProps) {
       return <Group {...props} />;
     case "secret":
       return <SecretText {...props} />;
-    case "text":
-      return <TextField {...common} value={typeof value === "string" ? value : ""} />;
+    case "text": {
+      const text = typeof value === "string" ? value : "";
+      return property.isLong ? (
+        <AreaField {...common} className="list-input" rows={3} value={text} />
+      ) : (
+        <TextField {...common} value={text} />
+      );
+    }
     default:
       return property.type satisfies never;
   }
@@ -188,8 +197,17 @@ function Group({ property, value, issues, onChange }: FieldProps) {
 }
 
 function SecretText({ property, value, error, isSet, moved, onChange }: FieldProps) {
-  const { title, description, isRequired } = property;
+  const { title, description, isRequired, isLong } = property;
   const again = moved && isSet ? `Enter it again, because the setting “${moved.title}” is changed.` : "";
+  const common = {
+    label: title,
+    optional: !isRequired && !isSet,
+    hint: again || (isSet ? "Leave it empty to keep it." : description),
+    error,
+    value: typeof value === "string" ? value : "",
+    onChange: ({ target }: { target: { value: string } }) =>
+      onChange(target.value === "" ? undefined : target.value),
+  };
   return (
     <Secret
       label={title}
@@ -199,18 +217,13 @@ function SecretText({ property, value, error, isSet, moved, onChange }: FieldPro
       canRemove={!isRequired}
       onChange={onChange}
     >
-      {() => (
-        <TextField
-          label={title}
-          type="password"
-          autoComplete="new-password"
-          optional={!isRequired && !isSet}
-          hint={again || (isSet ? "Leave it empty to keep it." : description)}
-          error={error}
-          value={typeof value === "string" ? value : ""}
-          onChange={({ target }) => onChange(target.value === "" ? undefined : target.value)}
-        />
-      )}
+      {() =>
+        isLong ? (
+          <AreaField {...common} className="list-input" rows={3} autoComplete="off" />
+        ) : (
+          <TextField {...common} type="password" autoComplete="new-password" />
+        )
+      }
     </Secret>
   );
 }
