@@ -1,4 +1,5 @@
 import {
+  connectionAdvice,
   type DefinedDestination,
   type DeliveryResult,
   defineDestination,
@@ -53,7 +54,8 @@ function opened(settings: ClickHouseSettings, http: HttpClient): OpenDestination
       return { kind: "delivered", reason, detail: `in ${settings.database}.${settings.table}` };
     } catch (error) {
       const { code = "error", message } = error as NodeJS.ErrnoException;
-      return { kind: "retry", reason: code, detail: message };
+      const advice = connectionAdvice({ code, message }, new URL(settings.url).host);
+      return { kind: "retry", reason: code, detail: [advice, message].filter(Boolean).join(": ") };
     }
   };
 

@@ -99,6 +99,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
 
   it.each<[string, object, string, RegExp]>([
     ["a wrong password", { password: "wrong horse" }, "AUTHENTICATION_FAILED", /refused the user default/],
+    ["no server", { url: "http://127.0.0.1:1" }, "ECONNREFUSED", /Nothing listens at 127\.0\.0\.1:1\./],
     ["no database", { database: "nowhere" }, "UNKNOWN_DATABASE", /There is no database nowhere/],
   ])("says what to do: %s", async (_name, change, reason, expected) => {
     const result = await deliver(await opened(settingsOf(change)), message("m1"));

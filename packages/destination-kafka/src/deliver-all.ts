@@ -50,7 +50,7 @@ export async function deliverAll(
     const result = { kind: "retry", reason, detail, isReachable: true } as const;
     others.push(...parts.flat().map(({ index }) => ({ index, result })));
   }
-  return { kind: "delivered", reason: "written", others };
+  return { kind: "delivered", reason: "written", detail: producer.place, others };
 }
 
 /** Writes part after part, up to one that cannot be written. A part with a record that the broker refuses is halved, until that is alone. */

@@ -1,3 +1,4 @@
+import { connectionAdvice } from "@sluice/destination";
 import type { KafkaSettings } from "./settings.js";
 
 /** An error of kafkajs, which wraps others. `type` is Kafka's name of a refusal. */
@@ -76,16 +77,9 @@ function adviceOn(reason: string, { broker, message }: Failure, settings: KafkaS
       return `Too few replicas of ${topic} are in sync. Start the brokers that are missing`;
     case "ERR_EGRESS_REFUSED":
       return `The address ${server}, which is set or which the brokers name, is not allowed. Add it to allowTargets`;
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `${server} has no address. Check the name, also the one that the brokers advertise`;
     case "ECONNRESET":
       return `${server} closed the connection. It stopped, or it expects other security or another mechanism`;
-    case "ETIMEDOUT":
-      return `${server} does not answer`;
     default:
-      return /certificate|self.signed/i.test(message)
-        ? `The certificate of ${server} is not trusted. Set its certificate authority`
-        : server;
+      return connectionAdvice({ code: reason, message }, server) ?? server;
   }
 }

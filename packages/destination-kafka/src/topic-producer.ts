@@ -96,15 +96,20 @@ export class TopicProducer {
     return doubtful === undefined || doubtful === nameOf(records);
   }
 
+  /** Where the last records were appended, for people. */
+  place = "";
+
   /** Appends all to a partition, in order, or none. If it rejects, it may have done so nevertheless, unless the error is about the records. */
   async append(partition: number, records: readonly KafkaRecord[]): Promise<void> {
     this.#doubtful.set(partition, nameOf(records));
     try {
       const written = await this.#send(records.map((record) => ({ ...record, partition })));
       // kafkajs has answers of brokers that were asked. A partition that moved to another broker in between is in none of them.
-      if (!written.some((answer) => answer.partition === partition && answer.errorCode === 0))
+      const answer = written.find((one) => one.partition === partition && one.errorCode === 0);
+      if (answer === undefined)
         throw Object.assign(new Error("No broker has confirmed the records"), { retriable: true });
       this.#doubtful.delete(partition);
+      this.place = `${this.#settings.topic}, partition ${partition}, offset ${answer.baseOffset}`;
     } catch (error) {
       if (isAboutRecords(error)) this.#doubtful.delete(partition);
       else if (!isPassing(error)) this.#state = "broken";

@@ -194,6 +194,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
       "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
       /certificate of 127\.0\.0\.1:\d+ is not trusted/,
     ],
+    ["no broker", () => ({ brokers: "127.0.0.1:1" }), "ECONNREFUSED", /Nothing listens at 127\.0\.0\.1:1\./],
     ["encryption that the broker does not have", () => ({ security: "tls" }), "ECONNRESET", /other security/],
   ])("says what to do: %s", async (_name, change, reason, expected) => {
     const settings = settingsFor(await topicOf(), change());
@@ -302,6 +303,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
     const { collector, id } = await collectorWith(settings);
     const sent = await collector.api("POST", `/destinations/${id}/test`, {});
     expect(sent).toMatchObject({ state: "delivered" });
+    expect(JSON.stringify(sent)).toMatch(new RegExp(`${topic}, partition \\d, offset 0`));
     expect(await idsIn(topic)).toHaveLength(1);
   });
 

@@ -1,3 +1,4 @@
+import { connectionAdvice } from "@sluice/destination";
 import type { NatsSettings } from "./settings.js";
 
 /** A stream has refused a message. */
@@ -60,18 +61,11 @@ function adviceOn(reason: string, message: string, { servers, prefix }: NatsSett
     case "stream_10023":
     case "stream_10047":
       return "JetStream has no room left";
-    case "ERR_EGRESS_REFUSED":
-      return "The address is not allowed. Add it to allowTargets";
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `${servers} has no address. Check the names`;
     case "TimeoutError":
       return `${servers} does not answer`;
     default:
-      if (/certificate|self.signed/i.test(message))
-        return "The certificate of the server is not trusted. Set its certificate authority";
       return /'tls'/.test(message)
         ? "The server does not offer TLS. Turn it on there, or set security to none"
-        : servers;
+        : (connectionAdvice({ code: reason, message }, servers) ?? servers);
   }
 }

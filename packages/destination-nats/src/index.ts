@@ -69,15 +69,19 @@ async function publishAll(
   settings: NatsSettings,
 ): Promise<BatchResult> {
   const others: OtherResult[] = [];
+  let place = "";
   for (let from = 0; from < messages.length; from += IN_FLIGHT) {
     const ended = await Promise.allSettled(
       messages.slice(from, from + IN_FLIGHT).map((message) => publish(connection, settings.prefix, message)),
     );
     ended.forEach((end, index) => {
-      if (end.status === "fulfilled") return;
+      if (end.status === "fulfilled") {
+        place = end.value;
+        return;
+      }
       if (!isAboutMessage(end.reason)) throw end.reason;
       others.push({ index: from + index, result: failureOf(end.reason, settings) });
     });
   }
-  return { kind: "delivered", reason: "stored", others };
+  return { kind: "delivered", reason: "stored", detail: place, others };
 }

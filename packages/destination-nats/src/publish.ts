@@ -20,12 +20,12 @@ import type { NatsSettings } from "./settings.js";
 /** Until the stream has confirmed a message. */
 const ACK_TIMEOUT_MS = 15_000;
 
-/** Publishes a message, and resolves when a stream has stored it, now or before. */
+/** Publishes a message. When a stream has stored it, now or before, resolves with where it is. */
 export async function publish(
   connection: NatsConnection,
   prefix: string,
   { id, sourceId, payload, trace = {} }: OutgoingMessage,
-): Promise<void> {
+): Promise<string> {
   const head = headers();
   // A stream adds what it has had within its window no more. Clients of two sources may choose the same id.
   head.set("Nats-Msg-Id", `${sourceId}/${id}`);
@@ -35,12 +35,14 @@ export async function publish(
     headers: head,
     timeout: ACK_TIMEOUT_MS,
   });
-  const { stream, error } = answer.json<{
+  const { stream, seq, error } = answer.json<{
     readonly stream?: string;
+    readonly seq?: number;
     readonly error?: { readonly err_code?: number; readonly description?: string };
   }>();
   if (error !== undefined) throw new Refused(error.err_code ?? 0, error.description ?? "refused");
   if (typeof stream !== "string") throw new Refused(0, "Something that is no stream has answered");
+  return `${stream}, sequence ${seq}`;
 }
 
 interface CheckedOptions extends ConnectionOptions {

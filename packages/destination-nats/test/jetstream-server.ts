@@ -109,12 +109,14 @@ ${access.lines}
     read: (name) =>
       using(async (connection) => {
         const { state } = await ask(connection, `STREAM.INFO.${name}`);
-        const last = state?.last_seq ?? 0;
-        const answers = await Promise.all(
-          Array.from({ length: last }, (_, index) =>
-            ask(connection, `STREAM.MSG.GET.${name}`, { seq: index + 1 }),
-          ),
-        );
+        const sequences = Array.from({ length: state?.last_seq ?? 0 }, (_, index) => index + 1);
+        const answers: Answer[] = [];
+        while (sequences.length > 0)
+          answers.push(
+            ...(await Promise.all(
+              sequences.splice(0, 500).map((seq) => ask(connection, `STREAM.MSG.GET.${name}`, { seq })),
+            )),
+          );
         return answers.flatMap(({ message }) => (message === undefined ? [] : [storedMessage(message)]));
       }),
     kill,

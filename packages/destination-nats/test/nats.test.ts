@@ -117,6 +117,7 @@ describe.skipIf(isSkipped)("on a real server", () => {
 
   it.each<[string, () => object, string, RegExp]>([
     ["no stream", () => ({ prefix: "nowhere" }), "NoResponders", /No stream takes the subject nowhere\.>/],
+    ["no server", () => ({ servers: "127.0.0.1:1" }), "ECONNREFUSED", /Nothing listens at 127\.0\.0\.1:1\./],
     ["a wrong password", () => ({ password: "wrong password" }), "AuthorizationError", /refused the sign-in/],
     ["no permission", () => ({ user: "weak" }), "PermissionViolationError", /Allow it to publish to s\d+\.>/],
     [
@@ -183,6 +184,7 @@ describe.skipIf(isSkipped)("on a real server", () => {
     const allowed = await collectorWith(settings);
     const sent = await allowed.collector.api("POST", `/destinations/${allowed.id}/test`, {});
     expect(sent).toMatchObject({ state: "delivered" });
+    expect(JSON.stringify(sent)).toContain(`${stream}, sequence 1`);
     expect(await idsIn(stream)).toHaveLength(1);
     const refused = await collectorWith(settings, []);
     const said = await refused.collector.api("POST", `/destinations/${refused.id}/test`, {});

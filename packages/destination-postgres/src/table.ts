@@ -1,4 +1,10 @@
-import { type DeliveryResult, type MessageRow, type OutgoingMessage, rowOf } from "@sluice/destination";
+import {
+  connectionAdvice,
+  type DeliveryResult,
+  type MessageRow,
+  type OutgoingMessage,
+  rowOf,
+} from "@sluice/destination";
 import type { PostgresSettings } from "./settings.js";
 
 /** The columns of the table, with their types. Later versions add no column to a table that exists. */
@@ -77,7 +83,8 @@ interface Failure {
 
 /** What a failure means, and what to do. Everything may work later, once somebody has repaired it. */
 export function failureOf(error: unknown, settings: PostgresSettings): DeliveryResult {
-  const { code = "error", message } = error as Failure;
+  const failure = error as Failure;
+  const { code = "error", message } = failure;
   const { host, port, database, user, schema, table } = settings;
   const name = `${schema}.${table}`;
   return { kind: "retry", reason: code, detail: `${advice()}: ${message}` };
@@ -101,13 +108,10 @@ export function failureOf(error: unknown, settings: PostgresSettings): DeliveryR
         return `The disk of ${host} is full`;
       case "53300":
         return `${host} has too many connections`;
-      case "ENOTFOUND":
-      case "EAI_AGAIN":
-        return `${host} has no address. Check the host name`;
+      case "57P03":
+        return `${host}:${port} is starting or stopping`;
       default:
-        return /certificate|self.signed/i.test(message)
-          ? `The certificate of ${host} is not trusted. Set its certificate authority`
-          : `${host}:${port}`;
+        return connectionAdvice(failure, `${host}:${port}`) ?? `${host}:${port}`;
     }
   }
 }

@@ -304,9 +304,10 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
 
   it.each<[string, object, RegExp]>([
     ["a wrong password", { password: "wrong password" }, /refused the user postgres/],
+    ["no server", { port: 1 }, /Nothing listens at 127\.0\.0\.1:1\. Start the server/],
     ["no database", { database: "nowhere" }, /There is no database nowhere/],
     ["no schema", { schema: "nowhere" }, /There is no schema nowhere/],
-    ["an unknown certificate", { security: "tls" }, /certificate of 127\.0\.0\.1 is not trusted/],
+    ["an unknown certificate", { security: "tls" }, /certificate of 127\.0\.0\.1:\d+ is not trusted/],
   ])("says what to do: %s", async (_name, change, expected) => {
     const result = await deliver(await opened(settingsOf(change)), message("m1"));
     expect(result).toMatchObject({ kind: "retry", detail: expect.stringMatching(expected) });

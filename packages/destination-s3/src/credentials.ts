@@ -31,15 +31,16 @@ export function credentialsOf(settings: S3Settings, http: HttpClient, now: () =>
 function fromEnvironment(): Credentials {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = process.env;
   if (AWS_ACCESS_KEY_ID === undefined || AWS_SECRET_ACCESS_KEY === undefined)
-    throw Object.assign(
-      new Error("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set where the collector runs"),
-      { code: "no_credentials" },
-    );
+    throw noCredentials("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set where the collector runs");
   return {
     accessKeyId: AWS_ACCESS_KEY_ID,
     secretAccessKey: AWS_SECRET_ACCESS_KEY,
     ...(AWS_SESSION_TOKEN === undefined ? {} : { sessionToken: AWS_SESSION_TOKEN }),
   };
+}
+
+function noCredentials(message: string): Error {
+  return Object.assign(new Error(message), { code: "no_credentials" });
 }
 
 /** The role of the machine, from Amazon's metadata service (version 2). The collector has to allow its address. */
@@ -49,14 +50,13 @@ async function ofInstance(
 ): Promise<{ readonly credentials: Credentials; readonly untilMs: number }> {
   const base = process.env.AWS_EC2_METADATA_SERVICE_ENDPOINT ?? METADATA;
   const call = async (method: string, path: string, headers: { [name: string]: string }): Promise<string> => {
-    const { status, body } = await http.send({ method, url: `${base}${path}`, headers, signal });
+    const request = { method, url: `${base}${path}`, headers, signal };
+    const { status, body } = await http.send(request).catch((error: Error) => {
+      const advice = `Is this a machine of Amazon, and is ${new URL(base).hostname} in allowTargets?`;
+      throw noCredentials(`The metadata service cannot be reached. ${advice} ${error.message}`);
+    });
     if (status !== 200)
-      throw Object.assign(
-        new Error(`The metadata service answered ${status} to ${path}: has the machine a role?`),
-        {
-          code: "no_credentials",
-        },
-      );
+      throw noCredentials(`The metadata service answered ${status} to ${path}: has the machine a role?`);
     return body;
   };
   const token = await call("PUT", "/latest/api/token", { "X-aws-ec2-metadata-token-ttl-seconds": "300" });

@@ -1,7 +1,12 @@
-import { type DefinedDestination, type DeliveryResult, defineDestination } from "@sluice/destination";
+import {
+  connectionAdvice,
+  type DefinedDestination,
+  type DeliveryResult,
+  defineDestination,
+} from "@sluice/destination";
 import { httpClient } from "@sluice/destination/http";
 import { credentialsOf } from "./credentials.js";
-import { objectsOf, putObject } from "./put-object.js";
+import { objectsOf, putObject, urlOf } from "./put-object.js";
 import { checkSettings, type S3Settings, SETTINGS } from "./settings.js";
 
 /** Writes messages to objects: files of JSON lines or Parquet. */
@@ -31,7 +36,8 @@ const s3: DefinedDestination = defineDestination<S3Settings>({
           return { kind: "delivered", reason: "written", detail: `s3://${settings.bucket}/${lastKey}` };
         } catch (error) {
           const { code = "error", message } = error as NodeJS.ErrnoException;
-          return { kind: "retry", reason: code, detail: message };
+          const advice = connectionAdvice({ code, message }, new URL(urlOf(settings, "")).host);
+          return { kind: "retry", reason: code, detail: [advice, message].filter(Boolean).join(": ") };
         }
       },
       async close() {

@@ -154,6 +154,12 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     ],
     ["a wrong key id", () => ({ accessKeyId: "AKIAWRONG" }), "InvalidAccessKeyId", /refused the credentials/],
     ["no permission", () => server.powerless, "AccessDenied", /need s3:PutObject/],
+    [
+      "no server",
+      () => ({ endpoint: "http://127.0.0.1:1" }),
+      "ECONNREFUSED",
+      /Nothing listens at 127\.0\.0\.1:1\./,
+    ],
     ["no bucket", () => ({ bucket: "not-there" }), "NoSuchBucket", /There is no bucket not-there/],
   ])("says what to do: %s", async (_name, change, reason, expected) => {
     const result = await deliver(await opened(await settingsOf(change())), message(1));

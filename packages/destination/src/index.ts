@@ -1,3 +1,4 @@
+export { connectionAdvice } from "./connection-advice.js";
 export { type DefinedDestination, defineDestination, isIcon } from "./define-destination.js";
 export {
   type Attempt,

@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { DESTINATION_INTERFACE, type DestinationDefinition, defineDestination } from "../src/index.js";
+import {
+  connectionAdvice,
+  DESTINATION_INTERFACE,
+  type DestinationDefinition,
+  defineDestination,
+} from "../src/index.js";
 
 const GOOD: DestinationDefinition = {
   type: "tally",
@@ -38,4 +43,21 @@ it.each([
 ])("refuses %j", (change, problem) => {
   const definition = { ...GOOD, ...change } as DestinationDefinition;
   expect(() => defineDestination(definition)).toThrow(problem);
+});
+
+it.each([
+  ["ECONNREFUSED", "", "Nothing listens at db:1. Start the server, or correct name and port"],
+  ["ENOTFOUND", "", "db:1 has no address. Check the name"],
+  ["EHOSTUNREACH", "", "There is no way to db:1. Check network and firewalls"],
+  ["UND_ERR_CONNECT_TIMEOUT", "", "db:1 does not answer. Check name, port and firewalls"],
+  ["EPIPE", "", "db:1 closed the connection. Look at its log"],
+  ["ERR_EGRESS_REFUSED", "", "The collector does not allow db:1. Add it to allowTargets"],
+  [
+    undefined,
+    "self-signed certificate",
+    "The certificate of db:1 is not trusted. Set its certificate authority (the setting ca, or NODE_EXTRA_CA_CERTS of the collector)",
+  ],
+  ["28P01", "wrong password", undefined],
+])("says what to do about %s %s", (code, message, advice) => {
+  expect(connectionAdvice({ code, message }, "db:1")).toBe(advice);
 });
