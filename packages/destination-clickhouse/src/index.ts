@@ -42,10 +42,14 @@ function opened(settings: ClickHouseSettings, http: HttpClient): OpenDestination
       signal,
     });
 
-  const run = async (statement: string, signal: AbortSignal, reason: string): Promise<DeliveryResult> => {
+  const run = async (
+    statements: readonly string[],
+    signal: AbortSignal,
+    reason: string,
+  ): Promise<DeliveryResult> => {
     try {
-      for (const part of hasTable ? [statement] : [creation(settings), statement]) {
-        const response = await send(settings, part, signal);
+      for (const statement of hasTable ? statements : [creation(settings), ...statements]) {
+        const response = await send(settings, statement, signal);
         if (response.status === 200) continue;
         hasTable = false;
         return refusal(response, settings);
@@ -60,7 +64,7 @@ function opened(settings: ClickHouseSettings, http: HttpClient): OpenDestination
   };
 
   return {
-    deliverBatch: ({ messages }, { signal }) => run(insertion(settings, messages), signal, "written"),
+    deliverBatch: ({ messages }, { signal }) => run([insertion(settings, messages)], signal, "written"),
     erase: ({ userId, anonymousId }, { signal }) =>
       run(
         userId === undefined

@@ -42,12 +42,21 @@ export function insertion(name: TableName, messages: readonly OutgoingMessage[])
   return `INSERT INTO ${nameOf(name)} (${Object.keys(COLUMNS).join(", ")}) SETTINGS ${settings} FORMAT JSONEachRow\n${rows}\n`;
 }
 
-/** Removes what belongs to a user: by user id, with what came from the user's devices before they had an account. */
-export function erasure(name: TableName, column: "user_id" | "anonymous_id", id: string): string {
+/**
+ * Removes what belongs to a user, as the collector does: what names the user id, and what came without one from the user's devices, which
+ * are those of the user's messages and of aliases. Of an anonymous id, what came without a user id. The devices come first: a table is
+ * changed part by part, and the user's messages say which they are.
+ */
+export function erasure(name: TableName, column: "user_id" | "anonymous_id", id: string): readonly string[] {
   const table = nameOf(name);
   const text = `'${id.replace(/[\\']/g, "\\$&")}'`;
-  const own = `${column} = ${text} OR previous_id = ${text}`;
-  if (column === "anonymous_id") return `DELETE FROM ${table} WHERE ${own}`;
-  const devices = `SELECT anonymous_id FROM ${table} WHERE user_id = ${text} AND anonymous_id IS NOT NULL`;
-  return `DELETE FROM ${table} WHERE ${own} OR (user_id IS NULL AND anonymous_id IN (${devices}))`;
+  if (column === "anonymous_id")
+    return [`DELETE FROM ${table} WHERE user_id IS NULL AND anonymous_id = ${text}`];
+  const devices = ["anonymous_id", "previous_id"]
+    .map((device) => `SELECT ${device} FROM ${table} WHERE user_id = ${text}`)
+    .join(" UNION ALL ");
+  return [
+    `DELETE FROM ${table} WHERE user_id IS NULL AND anonymous_id IN (${devices})`,
+    `DELETE FROM ${table} WHERE user_id = ${text}`,
+  ];
 }

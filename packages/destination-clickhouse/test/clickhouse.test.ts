@@ -87,14 +87,17 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
     const of = (id: string, userId: string | undefined, anonymousId: string) =>
       message(id, { userId, anonymousId });
     const user = "o'neil \\' OR 1=1 --";
-    await deliver(
-      open,
-      ...[of("m1", user, "a1"), of("m2", undefined, "a1"), of("m3", "u2", "a1"), of("m4", undefined, "a2")],
-    );
+    const joined = message("m5", { type: "alias", userId: undefined, "Previous ID": "a3", "User ID": user });
+    // Each is a part of the table, and a deletion goes through them one after the other.
+    for (const one of [
+      ...[of("m1", user, "a1"), of("m2", undefined, "a1"), of("m3", "u2", "a2"), of("m4", undefined, "a2")],
+      ...[joined, of("m6", undefined, "a3"), of("m7", "a3", "a1")],
+    ])
+      await deliver(open, one);
     expect(await open.erase?.({ userId: user }, attempt())).toMatchObject({ reason: "erased" });
-    expect(await idsIn(settings.table)).toEqual(["m3", "m4"]);
+    expect(await idsIn(settings.table)).toEqual(["m3", "m4", "m7"]);
     expect(await open.erase?.({ anonymousId: "a2" }, attempt())).toMatchObject({ reason: "erased" });
-    expect(await idsIn(settings.table)).toEqual(["m3"]);
+    expect(await idsIn(settings.table)).toEqual(["m3", "m7"]);
   });
 
   it.each<[string, object, string, RegExp]>([

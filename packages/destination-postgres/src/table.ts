@@ -55,13 +55,17 @@ export function insertion(name: TableName): string {
   return `insert into ${nameOf(name)} (${columns}) select ${columns} from json_to_recordset($1::json) as row(${record.join(", ")}) on conflict do nothing`;
 }
 
-/** Removes what belongs to a user: by user id, with what came from the user's devices before they had an account. */
+/**
+ * Removes what belongs to a user, as the collector does: what names the user id, and what came without one from the user's devices, which
+ * are those of the user's messages and of aliases. Of an anonymous id, what came without a user id.
+ */
 export function erasure(name: TableName, column: "user_id" | "anonymous_id"): string {
   const table = nameOf(name);
-  const own = `${column} = $1 or previous_id = $1`;
-  if (column === "anonymous_id") return `delete from ${table} where ${own}`;
-  const devices = `select anonymous_id from ${table} where user_id = $1 and anonymous_id is not null`;
-  return `delete from ${table} where ${own} or (user_id is null and anonymous_id in (${devices}))`;
+  if (column === "anonymous_id") return `delete from ${table} where user_id is null and anonymous_id = $1`;
+  const devices = ["anonymous_id", "previous_id"]
+    .map((device) => `select ${device} from ${table} where user_id = $1`)
+    .join(" union ");
+  return `delete from ${table} where user_id = $1 or (user_id is null and anonymous_id in (${devices}))`;
 }
 
 /** The rows of messages in JSON, as `insertion` takes them. */

@@ -263,18 +263,20 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
     const open = await opened(settings);
     const of = (id: string, userId: string | undefined, anonymousId?: string) =>
       message(id, { userId, anonymousId });
+    const joined = message("m5", { type: "alias", userId: undefined, "Previous ID": "a3", "User ID": "u1" });
     await deliver(
       open,
-      ...[of("m1", "u1", "a1"), of("m2", undefined, "a1"), of("m3", "u2", "a1"), of("m4", undefined, "a2")],
+      ...[of("m1", "u1", "a1"), of("m2", undefined, "a1"), of("m3", "u2", "a2"), of("m4", undefined, "a2")],
+      ...[joined, of("m6", undefined, "a3"), of("m7", "a3", "a1")],
     );
     expect(await open.erase?.({ userId: "u1" }, attempt())).toMatchObject({
       kind: "delivered",
       reason: "erased",
     });
     const left = await server.query(`select message_id from ${settings.table} order by 1`);
-    expect(left.map(({ message_id }) => message_id)).toEqual(["m3", "m4"]);
+    expect(left.map(({ message_id }) => message_id)).toEqual(["m3", "m4", "m7"]);
     expect(await open.erase?.({ anonymousId: "a2" }, attempt())).toMatchObject({ reason: "erased" });
-    expect(await countOf(settings)).toBe(1);
+    expect(await countOf(settings)).toBe(2);
   });
 
   it("adds nothing if a batch is cut while the server works on it, and comes again", async () => {
