@@ -225,7 +225,7 @@ export class LocalReplica implements Replica {
     while (!signal.aborted) {
       const { sequence } = this.#applied;
       const bounds = await this.#options.engine.log.bounds().catch(() => undefined);
-      if (bounds !== undefined) this.#saw(bounds.last, sequence);
+      if (bounds !== undefined && !signal.aborted) this.#saw(bounds.last, sequence);
       await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
     }
   }

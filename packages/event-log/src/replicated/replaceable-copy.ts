@@ -70,11 +70,11 @@ export class ReplaceableCopy {
     return this.#isBroken;
   }
 
-  /** Sets a damaged copy aside and begins an empty one. */
+  /** Sets a damaged copy aside and begins an empty one. If only the beginning failed before, the damaged one stays where it is. */
   async rebuild(): Promise<void> {
     const { worker, onDamage } = this.#options;
     await this.#close();
-    const kept = setCopyAside(worker.directory);
+    const kept = this.#isBroken ? setCopyAside(worker.directory) : undefined;
     if (kept !== undefined)
       onDamage(`the damaged copy was moved to ${kept}, and is built again from the log`);
     await this.#open();

@@ -355,3 +355,26 @@ describe("while the replica has taken over and does not lead yet", () => {
     await expect(a.caughtUp(FOREVER)).rejects.toThrow("stopped waiting");
   });
 });
+
+it("tells nobody what the log answers after the replica was closed", async () => {
+  const cluster = newCluster();
+  const engine = cluster.engines.engineFor("a");
+  const answer = Promise.withResolvers<{ first: number; last: number }>();
+  const log = new Proxy(engine.log, {
+    get(target, name) {
+      if (name === "bounds") return () => answer.promise;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const a = await cluster.open("a", { engine: { ...engine, log } });
+  await cluster.close(a);
+  let told = 0;
+  a.onStatus(() => {
+    told += 1;
+  });
+  const { last } = a.status();
+  answer.resolve({ first: 1, last: 7 });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([told, a.status().last]).toEqual([0, last]);
+});
