@@ -278,7 +278,10 @@ export class DestinationDelivery {
       if (consumer.settingsLeft === undefined) this.#usePresent(consumer);
     } catch (error) {
       if (this.#state !== opening) return;
-      if (await this.#givesUpSettings(consumer)) return this.#reopen(consumer);
+      const isGivenUp = await this.#givesUpSettings(consumer);
+      // Meanwhile it was closed, or has other settings.
+      if (this.#state !== opening) return;
+      if (isGivenUp) return this.#reopen(consumer);
       events.cannotOpen(this.#id, error);
       const failure = {
         sinceMs: opening.failure?.sinceMs ?? clock.now(),
@@ -309,7 +312,7 @@ export class DestinationDelivery {
     const { settings } = consumer.settingsLeft ?? this.#document;
     const opened = await this.#stage.catalog.get(type)?.open(settings);
     if (opened === undefined) return undefined;
-    this.#openedWith = settings;
+    if (this.#state === opening) this.#openedWith = settings;
     const { transformations, clock } = this.#stage;
     const chain = (sourceId: string): readonly string[] => this.#chain(sourceId);
     const destination = transforming(opened, { transformations, chain, clock });

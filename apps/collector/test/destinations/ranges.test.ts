@@ -28,7 +28,13 @@ interface Sent {
 type Answer = (call: number) => BatchResult | Promise<BatchResult>;
 
 /** A destination that notes what it is to send. `broken`: the places that cannot be opened. */
-function noting(sent: Sent[], answer: Answer, limits: BatchLimits, broken: ReadonlySet<string>) {
+function noting(
+  sent: Sent[],
+  answer: Answer,
+  limits: BatchLimits,
+  broken: ReadonlySet<string>,
+  opened: string[],
+) {
   return defineDestination<{ place: string }>({
     type: "noting",
     name: "Noting",
@@ -39,6 +45,7 @@ function noting(sent: Sent[], answer: Answer, limits: BatchLimits, broken: Reado
     },
     batch: () => limits,
     open({ place }) {
+      opened.push(place);
       if (broken.has(place)) throw new Error("there is no such place");
       return {
         async deliverBatch({ id, messages }: Batch) {
@@ -56,6 +63,8 @@ interface World {
   readonly id: string;
   readonly suppressed: Set<number>;
   readonly broken: Set<string>;
+  /** The places that were opened. */
+  readonly opened: readonly string[];
   /** Lets the clock pass, and what is due happen. */
   advance(ms: number): Promise<void>;
 }
@@ -67,10 +76,11 @@ async function world(
 ): Promise<World> {
   const sent: Sent[] = [];
   const [suppressed, broken] = [new Set<number>(), new Set<string>()];
+  const opened: string[] = [];
   const clock = manualClock();
   const covers = (_: unknown, offset: Offset) => suppressed.has(offset);
   const fixture = await openDelivery({
-    ...{ clock, ...more, given: [noting(sent, answer, limits, broken)] },
+    ...{ clock, ...more, given: [noting(sent, answer, limits, broken, opened)] },
     suppressions: { covers, purged: () => [], takePurges() {}, purges: [] },
   });
   const id = await fixture.create({ type: "noting", settings: {} });
@@ -80,7 +90,7 @@ async function world(
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { sent, fixture, id, suppressed, broken, advance };
+  return { sent, fixture, id, suppressed, broken, opened, advance };
 }
 
 const idsIn = ({ lines }: Sent) => lines.map((line) => (JSON.parse(line) as { messageId: string }).messageId);
@@ -373,3 +383,34 @@ it("is left without messages that were discarded, and sends none of them when al
   await one.advance(130_000);
   expect(one.sent.slice(sent).map(idsIn)).toEqual([["m4"]]);
 });
+
+it.each([
+  ["closed", ({ fixture }: World) => fixture.delivery.close(0)],
+  ["disabled", ({ fixture, id }: World) => fixture.change(id, { enabled: false })],
+])(
+  "that cannot be opened, of a destination that is %s while that is found out, leaves it so",
+  async (how, change) => {
+    const one = await world(() => HANGS);
+    const { fixture, id, broken } = one;
+    await append(one, "m0");
+    await one.advance(1_500);
+    await fixture.delivery.close(0);
+    broken.add("a");
+    await fixture.change(id, { settings: { place: "b" } });
+    const loading = Promise.withResolvers<never>();
+    const { log } = fixture.store;
+    const { read } = log;
+    log.read = () => loading.promise;
+    await fixture.restart(0);
+    await one.advance(100);
+    await change(one);
+    log.read = read;
+    loading.reject(new Error("the store was away"));
+    const opensBefore = one.opened.length;
+    await one.advance(120_000);
+    expect(one.opened.length).toBe(opensBefore);
+    if (how === "disabled")
+      expect(await fixture.delivery.status(id)).toMatchObject({ state: "disabled", health: "disabled" });
+    expect(fixture.log.filter((line) => line.includes("there is no such place"))).toEqual([]);
+  },
+);
