@@ -121,7 +121,10 @@ export async function startOperations(options: OperationsOptions): Promise<Opera
       // A request that is repeated after a crash gets the operation as it was stored first.
       const now = (await config.get<OperationDocument>(OPERATION, stored.id)) ?? stored;
       run(now, operation.wanted);
-      await prune(config);
+      // It has begun: whoever asked would ask again. The next one tries again to delete old ones.
+      await prune(config).catch((error: unknown) =>
+        options.logger.warn("old operations cannot be deleted now", { error }),
+      );
       return view(now);
     },
     count: (operation) => countDeliveries(operation, options),

@@ -338,3 +338,17 @@ describe("an operation", () => {
     expect(await operations.get(id)).toMatchObject({ state: "finished", done: 2 });
   });
 });
+
+it("an operation that has begun is answered, also if the store fails while old ones are deleted", async () => {
+  const { fixture, operations, start } = await broken(["bad1"]);
+  const { config } = fixture.store;
+  for (let number = 0; number < 201; number++)
+    await config.put("operation", `op_${number}`, { state: "finished", pages: 0 });
+  const { delete: remove } = config;
+  config.delete = () => Promise.reject(new Error("no space left"));
+  const id = await start("retry", {});
+  expect(await operations.get(id)).toMatchObject({ total: 1 });
+  config.delete = remove;
+  await start("retry", {});
+  expect(await config.get("operation", "op_0")).toBeUndefined();
+});
