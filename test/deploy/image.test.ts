@@ -195,7 +195,7 @@ beforeAll(
     execFileSync("chown", ["--reference", join(rootfs, "data"), join(folder, "data")]);
     limitMemory();
   },
-  IS_FULL ? 1_800_000 : 120_000,
+  IS_FULL ? 3_600_000 : 120_000,
 );
 afterAll(async () => {
   await stop(running);
