@@ -33,8 +33,9 @@ function causeOfOne(reason: string): string {
   return BY_TEXT.find(([text]) => reason.startsWith(text))?.[1] ?? "other";
 }
 
+const ALL_GONE = "all URLs are disabled because they answered 410";
 const BY_TEXT: readonly (readonly [text: string, cause: string])[] = [
-  ["all URLs are disabled because they answered 410", "http_410"],
+  [ALL_GONE, "http_410"],
   ["the message is no longer stored", "message_gone"],
   ["the source is not connected", "source_disconnected"],
   ["internal error", "internal_error"],
@@ -148,9 +149,14 @@ export function describeCause(cause: string): FailureCause {
   return { cause, title: statusText(status), advice: adviceOnStatus(Number(status)) };
 }
 
-/** The reason of an attempt in the form of the causes: `HTTP 500` as `500 Internal Server Error`. */
+/** The reason of an attempt in the words of the causes: `HTTP 500` as `500 Internal Server Error`, `timeout` as `Timeout`. */
 export function describeReason(reason: string): string {
-  return reason.replace(/\bHTTP (\d{3})$/, (_, status: string) => describeCause(`http_${status}`).title);
+  return reason
+    .replace(ALL_GONE, describeCause("http_410").title)
+    .replace(/\bHTTP (\d{3})$/, (_, status: string) => describeCause(`http_${status}`).title)
+    .replace(/(?<=^|: )[a-z]+(?:_[a-z]+)*(?=:|$)/g, (code) =>
+      Object.hasOwn(BY_CAUSE, code) ? describeCause(code).title : code,
+    );
 }
 
 const OTHER_STATUSES: Readonly<Record<string, string>> = {

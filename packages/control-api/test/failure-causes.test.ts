@@ -56,6 +56,10 @@ test.each([
   ["HTTP 500", "500 Internal Server Error"],
   ["HTTP 400", "400 Bad Request"],
   ["HTTP 200", "200 OK"],
-  ["timeout", "timeout"],
+  ["timeout", "Timeout"],
+  ["transform_failed: Hash: TypeError", "Transformation failed: Hash: TypeError"],
+  ["https://a.example/: connection_refused", "https://a.example/: Connection refused"],
+  ["all URLs are disabled because they answered 410", "410 Gone"],
+  ["queued", "queued"],
   ["gave up after 4 h of retries: HTTP 503", "gave up after 4 h of retries: 503 Service Unavailable"],
 ])("a reason has the form of the causes: %s", (reason, words) => expect(describeReason(reason)).toBe(words));
