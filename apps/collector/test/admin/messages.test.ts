@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { controlApi } from "./control-api.js";
 
 const signedUp = {
@@ -42,6 +42,14 @@ describe("messages", () => {
   ])("finds %s", async (_name, query, expected) => {
     await using api = await withMessages();
     expect(ids(await api.ask("GET", `/api/v1/messages?${query}`))).toEqual(expected);
+  });
+
+  it("reads outcomes only of messages that a filter may show", async () => {
+    await using api = await withMessages();
+    const read = vi.spyOn(api.store.consumers, "outcomesOf");
+    const query = `q=${encodeURIComponent("user:43 user:44")}`;
+    expect(ids(await api.ask("GET", `/api/v1/messages?${query}`))).toEqual(["m-3"]);
+    expect(read).toHaveBeenCalledTimes(1);
   });
 
   it("notes a timestamp that is none on the message, and on no other", async () => {
