@@ -23,12 +23,13 @@ describeInBrowser("every page", () => {
       settings: { webhooks: [{ url: `${receiver.url}/good` }], sharedSecret: "s3cret" },
       filters: [{ kinds: ["page"], action: { kind: "drop" } }],
     });
-    await api("POST", "/destinations", {
-      type: "webhooks",
-      name: "Billing",
-      sourceIds: [sourceId],
-      settings: { webhooks: [{ url: `${receiver.url}/bad` }] },
-    });
+    for (const name of ["Billing", "Invoices"])
+      await api("POST", "/destinations", {
+        type: "webhooks",
+        name,
+        sourceIds: [sourceId],
+        settings: { webhooks: [{ url: `${receiver.url}/bad` }] },
+      });
     ids.webhook = good.id;
     await api("PUT", `/sources/${sourceId}/plan`, {
       plan: { track: { "Order Completed": { properties: { total: { type: "integer" } } } } },

@@ -224,4 +224,13 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
       .waitFor();
     await dashboard.api("PATCH", path, { enabled: true });
   });
+
+  test("on a phone, the row of an incident says where it happened", async () => {
+    dashboard.receiver.answer("/d05", 410);
+    await dashboard.send({ type: "track", messageId: "gone", userId: "eve", event: "Refund" });
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(dashboard.url + `/live?q=${encodeURIComponent('event:"URL Disabled"')}`);
+    const row = page.getByRole("option", { name: /URL Disabled/ });
+    await row.getByText(/A URL of d05 is disabled/).waitFor();
+  });
 });

@@ -15,6 +15,7 @@ test.each([
 
 test("truncates long text", () => {
   expect(visibleText("x".repeat(50), 10)).toBe("xxxxxxxxxx…");
+  expect(visibleText("a👩bc", 2)).toBe("a…");
 });
 
 test("escaped JSON keeps its meaning", () => {

@@ -10,7 +10,8 @@ const HIDDEN = /(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|(?!\u200d)[\p{Cc}\p{
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 export function visibleText(text: string, limit = 2_000): string {
-  const shown = text.length > limit ? `${text.slice(0, limit)}…` : text;
+  // Not in the middle of an emoji.
+  const shown = text.length > limit ? `${text.slice(0, limit).replace(/[\ud800-\udbff]$/, "")}…` : text;
   return shown.replace(HIDDEN, escaped);
 }
 

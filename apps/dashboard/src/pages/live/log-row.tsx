@@ -1,3 +1,4 @@
+import { isBuiltInSource } from "@sluice/protocol";
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { KindTag } from "../../ui/data/facts.js";
 import { Icon } from "../../ui/icon.js";
@@ -56,7 +57,10 @@ function RowContent({ entry, nameOf }: { entry: LogEntry; nameOf: (destinationId
       <KindTag kind={String(entry.message.type ?? "?")} />
       <span className="log-title">{messageTitle(entry.message)}</span>
       <span className="log-details">{messageDetails(entry.message)}</span>
-      <span className="log-user mono">{messageUser(entry.message)}</span>
+      {/* The id of an incident says nothing that its properties do not. */}
+      <span className="log-user mono">
+        {isBuiltInSource(entry.sourceId) ? "" : messageUser(entry.message)}
+      </span>
       <span className={`log-verdict tone-${state.tone}`}>
         <span className="dot" aria-hidden="true" />
         <span title={state.more}>{state.label}</span>

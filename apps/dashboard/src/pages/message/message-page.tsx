@@ -38,6 +38,7 @@ export function MessagePage({ messageId }: { messageId: string }) {
   const title = message.data === undefined ? "Message" : titleOf(message.data);
   return (
     <Page
+      wide
       title={title}
       up={{ href: addresses.live(), label: "Live messages" }}
       badge={message.data && <MessageBadges view={message.data} />}
