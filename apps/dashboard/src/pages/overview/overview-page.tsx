@@ -35,10 +35,22 @@ function ProblemList({ problems }: { problems: readonly Problem[] }) {
         columns={[
           { head: "Problem", lead: true, cell: ProblemText },
           { head: "Where", cell: Where },
-          { head: "Since", align: "end", cell: ({ since }) => (since ? <Time at={since} /> : "–") },
+          { head: "Since", align: "end", cell: When },
         ]}
       />
     </Card>
+  );
+}
+
+/** When it began, or when it last happened. */
+function When({ since, lastAt }: Problem) {
+  if (since !== undefined) return <Time at={since} />;
+  return lastAt === undefined ? (
+    "–"
+  ) : (
+    <>
+      last <Time at={lastAt} />
+    </>
   );
 }
 

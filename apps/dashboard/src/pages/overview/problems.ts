@@ -14,6 +14,8 @@ export interface Problem {
   /** The page that says more. Absent: the pages of the destinations do. */
   readonly more?: "warnings" | "settings";
   readonly since?: string;
+  /** When it last happened, of what happens again and again. */
+  readonly lastAt?: string;
 }
 
 /** Everything that is wrong now, one entry a cause: messages that are not taken first, then those that do not arrive. */
@@ -74,7 +76,7 @@ function refusals({ refusedRequests, wrongKeys }: ProblemsView): Problem[] {
             : `In the last hour. Most of them, ${count(most.requests)}, ${most.keyPrefix === undefined ? "had no key" : `had a key that begins with ${most.keyPrefix}`}, from ${most.address}${most.client === undefined ? "" : `, ${most.client}`}.`,
         destinations: [],
         more: "warnings",
-        ...(lastAt === undefined ? {} : { since: lastAt }),
+        ...(lastAt === undefined ? {} : { lastAt }),
       };
     });
 }

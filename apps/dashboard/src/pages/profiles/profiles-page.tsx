@@ -73,10 +73,12 @@ function ProfileList({ q }: { q: string }) {
               <ProfileTable profiles={items} isSearch={q !== ""} />
             )}
             <footer className="list-more">
-              <p className="small soft" role="status">
-                {count(items.length)} shown. {count(Math.min(searched, total))} of {count(total)} profiles
-                searched.
-              </p>
+              {total > 0 && (
+                <p className="small soft" role="status">
+                  {count(items.length)} shown. {count(Math.min(searched, total))} of {count(total)} profiles
+                  searched.
+                </p>
+              )}
               {found.hasNextPage && (
                 <Button
                   size="small"

@@ -6,6 +6,7 @@ import { planQuery, useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink, Segments } from "../../ui/controls/button.js";
 import { CodeBlock } from "../../ui/data/code-block.js";
+import { CodeText } from "../../ui/data/code-text.js";
 import { Time } from "../../ui/data/facts.js";
 import { Failure, QueryView, Skeleton, useNotify } from "../../ui/feedback.js";
 import { Confirm } from "../../ui/layout/dialog.js";
@@ -145,7 +146,9 @@ function Violations({ sourceId }: { sourceId: string }) {
                 <span className="grow stack-tight">
                   <strong>{visibleText(name ?? type, 100)}</strong>
                   {lastViolation && (
-                    <span className="small soft">{visibleText(lastViolation.message, 200)}</span>
+                    <span className="small soft">
+                      <CodeText text={lastViolation.message} limit={200} />
+                    </span>
                   )}
                 </span>
                 <span className="number">{counted(violations, "violation")}</span>

@@ -12,7 +12,7 @@ import { Card, DeleteCard, Page, ResourcePage } from "../../ui/layout/page.js";
 import { visibleText } from "../../words/messages.js";
 import { count } from "../../words/numbers.js";
 import { worstFirst } from "../destinations/destination-table.js";
-import { DestinationHealth, HealthBadge } from "../destinations/health/destination-health.js";
+import { DestinationHealth } from "../destinations/health/destination-health.js";
 import { BlockedEvents } from "./blocked-events.js";
 import { PlanCard } from "./plan-card.js";
 import { newestKey, SnippetTabs } from "./snippets.js";
@@ -105,7 +105,6 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
           ? "They get all messages of this source"
           : visibleText(health.reason.split(":")[0] ?? "")
       }
-      actions={health && <HealthBadge of={health} />}
     >
       {destinations === undefined ? (
         <Skeleton lines={2} />

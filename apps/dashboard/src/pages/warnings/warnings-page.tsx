@@ -145,14 +145,23 @@ function RejectedMessages({ messages }: { messages: readonly RejectedMessageView
             lead: true,
             // The next column has the code.
             cell: ({ newest, code }) => (
-              <CodeText
-                text={(newest.issues[0]?.message ?? "Not valid").replace(`${code}: `, "")}
-                limit={200}
-              />
+              <span>
+                <CodeText
+                  text={(newest.issues[0]?.message ?? "Not valid").replace(`${code}: `, "")}
+                  limit={200}
+                />
+              </span>
             ),
           },
           { head: "Code", cell: ({ code }) => <span className="mono small nowrap">{code}</span> },
-          { head: "Source", cell: ({ source }) => <SourceLink id={source} /> },
+          {
+            head: "Source",
+            cell: ({ source }) => (
+              <span className="short">
+                <SourceLink id={source} />
+              </span>
+            ),
+          },
           { head: "Messages", align: "end", cell: (group) => <Count value={group.messages} /> },
           { head: "Last", align: "end", cell: ({ newest }) => <Time at={newest.receivedAt} /> },
         ]}

@@ -95,7 +95,7 @@ function Tiles({ id, points }: { id: string; points: readonly DestinationRatePoi
       <Stat
         label="Success rate"
         value={points && successText({ delivered, retried, failed })}
-        note="Of all attempts, with those that are retried"
+        note="Of attempts, also retried ones"
       />
       <Stat label="Failed" value={points && count(failed)} note="Given up" />
     </div>
