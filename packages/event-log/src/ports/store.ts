@@ -1,3 +1,4 @@
+import type { Transferable } from "node:worker_threads";
 import type { Consumers } from "./consumers.js";
 import type { ConfigStore, UsageCounters } from "./documents.js";
 import type { EventLog } from "./event-log.js";
@@ -7,7 +8,7 @@ import type { Snapshots } from "./snapshots.js";
 
 /** Either end of a channel between two threads: a `MessagePort` of `node:worker_threads`. */
 export interface SharePort {
-  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void;
+  postMessage(message: unknown, transfer?: readonly Transferable[]): void;
   on(event: "message" | "close", listener: (message: unknown) => void): unknown;
   close(): void;
 }

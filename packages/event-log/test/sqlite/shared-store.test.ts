@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel, type Worker } from "node:worker_threads";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, expect, it } from "vitest";
+import { decodeBatch } from "../../src/message/decode-batch.js";
 import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import type { ConfigChange } from "../../src/ports/documents.js";
 import { StorageUnavailable } from "../../src/ports/errors.js";
@@ -12,6 +13,7 @@ import { idsBatch } from "../batches.js";
 import { consumersContract } from "../contracts/consumers.contract.js";
 import { eventLogContract } from "../contracts/event-log.contract.js";
 import type { OpenStore } from "../contracts/store-fixture.js";
+import { holdingChanges, untilHandedBack } from "../shared-ports.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
 const temporaryDirectory = temporaryDirectories();
@@ -160,40 +162,118 @@ it("gives a source that another thread names first its number", async () => {
   expect(stored.map(({ sourceId }) => sourceId).sort()).toEqual(["src_first", "src_second", "src_second"]);
 });
 
-it("hands back what was admitted by a source that has changed since", async () => {
-  const { store, joined } = await openJoined();
-  const { promise: mayFollow, resolve: follow } = Promise.withResolvers<void>();
-  // The other thread admits, and hears of the change before it sends.
-  const heard = new Promise<void>((resolve) => {
-    joined.config.watch(() => {
-      resolve();
-      return mayFollow;
-    });
+it("hands back what was admitted by a source that has changed since, until the other thread follows", async () => {
+  const store = await opened();
+  const { port1, port2 } = new MessageChannel();
+  const stopSharing = store.share?.(port1);
+  ends.push(() => stopSharing?.());
+  const { port, release } = holdingChanges(port2);
+  const joined = await joinStore(port, manualClock());
+  let isAnswered = false;
+  const put = store.config.put("source", "src_1", { name: "A" }).then(() => {
+    isAnswered = true;
   });
-  const put = store.config.put("source", "src_1", { name: "A" });
-  await store.config.get("source", "src_1");
-  const early = joined.log.append(idsBatch(["early"]));
-  expect(await early).toEqual({ duplicates: [], isHandedBack: true });
-  await heard;
-  follow();
+  await untilHandedBack(joined);
+  const head = store.log.head();
+  expect(await joined.log.append(idsBatch(["early"]))).toEqual({ duplicates: [], isHandedBack: true });
+  expect(isAnswered).toBe(false);
+  release();
   await put;
-  expect(await joined.log.append(idsBatch(["late"]))).toMatchObject({ duplicates: [] });
+  expect(store.log.head()).toBe(head);
+  expect(await joined.log.append(idsBatch(["early"]))).toEqual({ duplicates: [], first: head + 1 });
   await store.config.put("token", "tok_1", {});
-  expect(await joined.log.append(idsBatch(["later"]))).toMatchObject({ duplicates: [] });
-  expect(store.log.head()).toBe(1);
+  expect(await joined.log.append(idsBatch(["later"]))).toMatchObject({ first: head + 2 });
 });
 
-it("answers a change once what was passed on before it is stored, though the other thread has ended", async () => {
+it("stores nothing of a thread that has ended once a change is answered", async () => {
   const { store, joined, stopSharing, port } = await openJoined();
-  const passedOn = once(port, "close");
+  const isClosed = once(port, "close");
   const appended = joined.log.append(idsBatch(["a"])).catch(() => "lost");
   await store.config.get("source", "src_1");
   const put = store.config.put("source", "src_1", { name: "A" });
   stopSharing();
-  await passedOn;
-  expect(await appended).toBe("lost");
+  await isClosed;
+  await appended;
   await put;
   const head = store.log.head();
   await store.config.get("source", "src_1");
   expect(store.log.head()).toBe(head);
+});
+
+it("refuses everything while the store's thread is gone, and goes on when the folder is opened again", async () => {
+  let thread: Worker | undefined;
+  const note = (worker: Worker): void => {
+    thread = worker;
+  };
+  process.on("worker", note);
+  ends.push(() => void process.off("worker", note));
+  const clock = manualClock();
+  const store = await openSqliteStore({ directory: temporaryDirectory(), clock });
+  ends.push(() => store.close());
+  const { joined, stopSharing } = await join(store, clock);
+  ends.push(stopSharing);
+  await store.config.put("source", "src_1", { name: "A" });
+  expect(await joined.log.append(idsBatch(["a"]))).toMatchObject({ first: 0 });
+  const reading = joined.log.read(0 as Offset, { messages: 10, bytes: 1_000 });
+  expect(await reading).toEqual([]);
+  const late = joined.log.append(idsBatch(["late"])).catch((error: unknown) => error);
+  await thread?.terminate();
+  expect(await late).toSatisfy(
+    (it) => it instanceof StorageUnavailable || (it as { first: number }).first === 1,
+  );
+  expect(joined.health()).toMatchObject({ kind: "unavailable" });
+  await expect(joined.log.append(idsBatch(["refused"]))).rejects.toThrow(StorageUnavailable);
+  while (joined.health().kind === "unavailable") {
+    await clock.advance(100);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const grown = new Promise<void>((resolve) => joined.log.onAppend(resolve));
+  const first = store.log.head() + 1;
+  expect(await store.log.append(idsBatch(["b"]))).toMatchObject({ first });
+  await grown;
+  // Admitted by the settings of now: the fence holds in the new thread.
+  await store.config.put("source", "src_1", { name: "B" });
+  expect(await joined.log.append(idsBatch(["c"]))).toMatchObject({ first: first + 1 });
+});
+
+it("answers several threads that use equal ids for their calls", async () => {
+  const { store, joined } = await openJoined();
+  const other = await join(store);
+  ends.push(other.stopSharing);
+  const ids = Array.from({ length: 50 }, (_, i) => i);
+  const results = await Promise.all(
+    ids.flatMap((id) => [
+      joined.log.append(idsBatch([`one-${id}`])),
+      other.joined.log.append(idsBatch([`other-${id}`])),
+      store.log.append(idsBatch([`own-${id}`])),
+    ]),
+  );
+  expect(results.map(({ first }) => first).sort((a, b) => Number(a) - Number(b))).toEqual(
+    Array.from({ length: 150 }, (_, i) => i),
+  );
+  const stored = await other.joined.log.read(BEFORE_FIRST, { messages: 1_000, bytes: 1_000_000 });
+  for (const [i, { first }] of results.entries()) {
+    const batch = stored.find((one) => one.first === first);
+    expect(batch && decodeBatch(batch).map(({ messageId }) => messageId)).toEqual([
+      `${["one", "other", "own"][i % 3]}-${Math.floor(i / 3)}`,
+    ]);
+  }
+});
+
+it("tells a reader at the end what another thread has appended, with the messages", async () => {
+  const { store, joined } = await openJoined();
+  const limits = { messages: 10, bytes: 10_000 };
+  expect(await joined.log.read(BEFORE_FIRST, limits)).toEqual([]);
+  for (const id of ["a", "b", "c"]) {
+    const at = joined.log.head();
+    const told = new Promise<Awaited<ReturnType<typeof joined.log.read>>>((resolve) => {
+      const stop = joined.log.onAppend(() => {
+        stop();
+        resolve(joined.log.read(at, limits));
+      });
+    });
+    await store.log.append(idsBatch([id]));
+    expect((await told).flatMap(decodeBatch).map(({ messageId }) => messageId)).toEqual([id]);
+    expect(await joined.log.read(joined.log.head(), limits)).toEqual([]);
+  }
 });

@@ -4,7 +4,7 @@ import {
   nextTrustedTime,
   type TrustedTime,
   trustedMs,
-} from "../../src/sqlite/client/trusted-time.js";
+} from "../../src/rules/trusted-time.js";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -22,15 +22,13 @@ export interface LeadingParts {
 
 /** The owner's connection to its store: writes go through the log, and reads to the local copy. */
 export class LeadingConnection implements StoreConnection {
-  /** Writes are in the log before they are in the copy. */
-  readonly readsAfterWrites = false;
-  readonly isShared = false;
-  readonly lastChange = 0;
   readonly #parts: LeadingParts;
   readonly turn = new TurnEnd();
   /** The compaction that runs, and the one that all calls share that were made meanwhile. */
   #compacting: Promise<void> | undefined;
   #nextCompaction: Promise<void> | undefined;
+  /** What was admitted before this change of a document is handed back. */
+  #fence = 0;
   readonly #over = new AbortController();
   /** Why no calls are taken any more. */
   #ended: { readonly reason: string; readonly sinceMs: number } | undefined;
@@ -71,11 +69,21 @@ export class LeadingConnection implements StoreConnection {
         return this.#compact();
       case "clear":
         return this.#parts.writer.add({ operation, request }, true);
+      case "append":
+        return this.#append(request as Operations["append"]["request"]);
+      case "fence":
+        this.#fence = (request as Operations["fence"]["request"]).change;
+        return this.#parts.writer.answered ?? Promise.resolve();
       default:
         return isWrite(operation) || operation === "commitProfiles"
           ? this.#parts.writer.add({ operation, request })
           : this.#read(operation, request, transfer);
     }
+  }
+
+  #append(request: Operations["append"]["request"]): Promise<unknown> {
+    if ((request.change ?? this.#fence) < this.#fence) return Promise.resolve({ isHandedBack: true });
+    return this.#parts.writer.add({ operation: "append", request });
   }
 
   /** A read sees every write that was asked for before it. */

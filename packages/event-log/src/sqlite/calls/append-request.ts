@@ -16,7 +16,7 @@ export interface AppendRequest {
   readonly skipped: Uint32Array<ArrayBuffer>;
   readonly extras: Uint8Array<ArrayBuffer>;
   readonly bodies: Uint8Array<ArrayBuffer>;
-  /** Sources that the worker does not know yet. */
+  /** Sources without a number, and what stands for it in `batches`: -1 for the first, -2 for the next one. */
   readonly newSources: readonly (readonly [sourceNo: number, sourceId: string])[];
 }
 

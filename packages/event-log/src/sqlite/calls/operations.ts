@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads";
 import type { Identity } from "../../message/identity.js";
 import type { Offset } from "../../message/last-message.js";
 import type {
@@ -153,6 +154,7 @@ export const CALLS = {
   commitProfiles: "read",
   beginCopySnapshot: "read",
   describe: "read",
+  fence: "read",
 } as const satisfies Readonly<Record<OperationName, CallKind>>;
 
 /** The operation may come from a log, which may hold others. */
@@ -173,19 +175,21 @@ export interface LogOperations {
   /** Stores the time, or empties the write-ahead log if nothing was written since the last call. `nowMs`: trusted time. */
   rest: { request: { nowMs: number; monotonicMs: number }; answer: undefined };
   append: {
-    request: AppendRequest & AdmittedBy & { readonly trustedMs: number };
+    request: AppendRequest & {
+      readonly trustedMs: number;
+      /** The last change of a document that the thread had followed. Absent: it follows each before anybody hears of it. */
+      readonly change?: number;
+    };
     answer: AppendAnswer;
   };
-  readLog: { request: { after: number; messages: number; bytes: number }; answer: ReadAnswer };
+  /** Answered when the appends before it are stored. Afterwards, what was admitted before this change is handed back. */
+  fence: { request: { change: number }; answer: undefined };
+  /** `waits`: answered when there is a message after `after`. With `messages: 0`, no rows are read. */
+  readLog: {
+    request: { after: number; messages: number; bytes: number; waits?: true };
+    answer: ReadAnswer;
+  };
   findInLog: { request: FindRequest; answer: FindAnswer };
-}
-
-/** What a request of another thread was made with. */
-export interface AdmittedBy {
-  /** Of the hashes in it. */
-  readonly seed: number;
-  /** The last change of a document that the thread had followed. */
-  readonly change: number;
 }
 
 export interface AppendAnswer {
@@ -342,7 +346,20 @@ export type ToWorker =
   | { readonly kind: "calls"; readonly calls: readonly Call[] }
   /** After a failure: open the database again. */
   | { readonly kind: "reopen" }
-  | { readonly kind: "close" };
+  | { readonly kind: "close" }
+  | Join;
+
+/** Another thread calls over a port of its own, until the store fails. */
+export interface Join {
+  readonly kind: "join";
+  readonly port: MessagePort;
+  /** Once its number is 0, no call of that thread begins any more. */
+  readonly gate: Int32Array;
+  /** How many sources that thread knows. */
+  readonly sources: number;
+  /** See the call `fence`. */
+  readonly fence: number;
+}
 
 /** Stored data of which the main thread keeps a copy. */
 export interface Snapshot {
@@ -351,9 +368,13 @@ export interface Snapshot {
   readonly seed: number;
   /** Only in a copy of a replicated log. */
   readonly applied?: Applied;
-  readonly sources: readonly (readonly [sourceNo: number, sourceId: string])[];
+  readonly sources: readonly SourceName[];
   readonly stats: LogStats;
+  /** The numbers of the moment, for every thread; see `shared-stats.ts`. */
+  readonly shared: SharedArrayBuffer;
 }
+
+export type SourceName = readonly [sourceNo: number, sourceId: string];
 
 /** Numbers that change with each commit. */
 export interface LogStats {
@@ -362,6 +383,8 @@ export interface LogStats {
   readonly messages: number;
   readonly bytes: number;
   readonly heldBack?: { readonly consumerId: string; readonly bytes: number };
+  /** Sources that got a number since the last time. */
+  readonly named?: readonly SourceName[];
 }
 
 export type Answer = CallAnswer & { readonly id: number };

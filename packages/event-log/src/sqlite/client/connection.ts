@@ -1,8 +1,10 @@
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import type { CancelTimer, Clock } from "@sluice/resilience";
 import { FolderInUse, StorageUnavailable } from "../../ports/errors.js";
 import type { StoreHealth } from "../../ports/store.js";
 import type {
   FromWorker,
+  Join,
   LogStats,
   OperationName,
   Operations,
@@ -81,17 +83,22 @@ export interface StoreConnection {
     request: Operations[Name]["request"],
     transfer?: readonly ArrayBuffer[],
   ): Promise<Operations[Name]["answer"]>;
-  /** Whether a read that is sent together with writes sees them. */
-  readonly readsAfterWrites: boolean;
-  /** Whether the store is another thread's, which gives sources their numbers. */
-  readonly isShared: boolean;
-  /** How many changes of documents another thread has told of. 0 in the thread that makes them. */
-  readonly lastChange: number;
+  /** The last change of a document that was followed. Absent in the thread that makes them. */
+  readonly lastChange?: number;
   /** When the calls of a turn of the event loop are sent. Others can add theirs. */
   readonly turn: TurnEnd;
+  /** Lets another thread call over the port that is returned. Undefined: not now. Absent: calls have to go through this thread. */
+  join?(joining: Pick<Join, "sources" | "fence">): Joining | undefined;
   health(): StoreHealth;
   /** Finishes the calls under way. */
   close(): Promise<void>;
+}
+
+/** Another thread's way to the store's thread. */
+export interface Joining {
+  readonly port: MessagePort;
+  /** Afterwards, no call of that thread begins any more. */
+  end(): void;
 }
 
 /**
@@ -99,9 +106,6 @@ export interface StoreConnection {
  * message; the worker answers each of them by its id.
  */
 export class Connection implements StoreConnection {
-  readonly readsAfterWrites = true;
-  readonly isShared = false;
-  readonly lastChange = 0;
   readonly #options: WorkerOptions;
   readonly #startThread: StartStoreThread;
   readonly #clock: Clock;
@@ -199,6 +203,15 @@ export class Connection implements StoreConnection {
       return Promise.reject(error);
     }
     return this.#calls.add(operation, request, transfer);
+  }
+
+  join(joining: Pick<Join, "sources" | "fence">): Joining | undefined {
+    if (this.#state.kind !== "ready") return undefined;
+    const { port1, port2 } = new MessageChannel();
+    const gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)).fill(1);
+    const join: Join = { kind: "join", port: port1, gate, ...joining };
+    this.#state.worker.postMessage(join, [port1]);
+    return { port: port2, end: () => void Atomics.store(gate, 0, 0) };
   }
 
   #receive(message: FromWorker): void {

@@ -1,3 +1,4 @@
+import type { Clock } from "@sluice/resilience";
 import type { NewBatch, StoredBatch, StoredMessage } from "../../message/batch.js";
 import { decodeBatch } from "../../message/decode-batch.js";
 import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "../../message/last-message.js";
@@ -6,7 +7,15 @@ import type { AppendResult, EventLog, LogTally, MessageQuery } from "../../ports
 import { matchesQuery, readPosition, writePosition } from "../../rules/page-cursor.js";
 import { buffersOf, encodeAppend, type HashedBatch, hashBatch, KeyHasher } from "../calls/append-request.js";
 import { decodeRow, type LogRow } from "../calls/log-row.js";
-import type { AppendAnswer, FindAnswer, LogStats, Operations, Snapshot } from "../calls/operations.js";
+import type {
+  AppendAnswer,
+  FindAnswer,
+  LogStats,
+  ReadAnswer,
+  Snapshot,
+  SourceName,
+} from "../calls/operations.js";
+import { headOf } from "../calls/shared-stats.js";
 import type { StoreConnection } from "./connection.js";
 import { ReadAhead, type ReadRequest } from "./read-ahead.js";
 import { SourceNames } from "./source-names.js";
@@ -21,8 +30,8 @@ interface PendingAppend extends Waiting {
   readonly batch: HashedBatch;
   /** The seed of the store whose hashes the batch has. */
   readonly seed: number;
-  /** The last change of a document that was followed when it was admitted. */
-  readonly change: number;
+  /** The last change of a document that was followed when it was admitted. Absent: all were. */
+  readonly change: number | undefined;
 }
 
 /** How much of the log one page of a search without an index reads and decodes. */
@@ -37,13 +46,27 @@ const MAX_REQUESTS = 4;
 /** A request of this size takes no more batches, so that no commit takes long. */
 const REQUEST_BYTES = 1024 * 1024;
 
+/** How long listeners that do not read are not told of more, in milliseconds. */
+const TELL_EVERY_MS = 20;
+
 const NO_DUPLICATES: readonly number[] = [];
 const HANDED_BACK: AppendResult = { duplicates: [], isHandedBack: true };
 
-/** The main thread's side of the event log. */
+export interface EventLogParts {
+  readonly connection: () => StoreConnection;
+  readonly clock: Pick<Clock, "after">;
+  /** See `TrustedTime`. */
+  readonly trustedNow: () => number;
+  /** Whether other threads append, too. */
+  readonly isShared: () => boolean;
+  /** A request of this size takes no more batches. */
+  readonly requestBytes?: number | undefined;
+}
+
+/** The caller's side of the event log. */
 export class SqliteEventLog implements EventLog {
   readonly #connection: () => StoreConnection;
-  readonly #trustedNow: () => number;
+  readonly #parts: EventLogParts;
   readonly #requestBytes: number;
   readonly #sources = new SourceNames();
   readonly #listeners = new Set<() => void>();
@@ -52,46 +75,64 @@ export class SqliteEventLog implements EventLog {
   /** Append requests that the worker has not answered. */
   #requests = 0;
   #hasher = new KeyHasher(0);
-  #head: Offset = BEFORE_FIRST;
+  #shared: SharedArrayBuffer | undefined;
+  /** The head that listeners were told of. */
+  #told: Offset = BEFORE_FIRST;
+  /** Whether the store tells of what other threads append while nobody reads. */
+  #isWatching = false;
 
-  /** `trustedNow`: see `TrustedTime`. `requestBytes`: a request of this size takes no more batches. */
-  constructor(connection: () => StoreConnection, trustedNow: () => number, requestBytes = REQUEST_BYTES) {
-    this.#connection = connection;
-    this.#trustedNow = trustedNow;
-    this.#requestBytes = requestBytes;
+  constructor(parts: EventLogParts) {
+    this.#parts = parts;
+    this.#connection = parts.connection;
+    this.#requestBytes = parts.requestBytes ?? REQUEST_BYTES;
   }
 
-  opened({ seed, sources, stats }: Snapshot): void {
+  opened({ seed, sources, shared }: Snapshot): void {
     if (seed !== this.#hasher.seed) this.#hasher = new KeyHasher(seed);
     this.#sources.reset(sources);
-    const before = this.#head;
-    this.#head = stats.head as Offset;
+    this.#shared = shared;
     // Messages whose append had no answer may be there after all.
-    if (this.#head > before) this.#tellListeners();
-  }
-
-  get seed(): number {
-    return this.#hasher.seed;
+    this.#tell();
+    this.watch();
   }
 
   /** The sources that have a number, without the first `known`. */
-  sourcesAfter(known: number): Snapshot["sources"] {
+  sourcesAfter(known: number): readonly SourceName[] {
     return this.#sources.after(known);
   }
 
-  /** Another thread gave these sources numbers. */
-  named(sources: Snapshot["sources"]): void {
-    this.#sources.add(sources);
+  /** Call it before calls are answered. */
+  answering({ named = [] }: Pick<LogStats, "named">): void {
+    if (named.length > 0) this.#sources.add(named);
+    this.#tell();
   }
 
-  committed({ head }: LogStats): void {
-    if (head <= this.#head) return;
-    this.#head = head as Offset;
-    this.#tellListeners();
-  }
-
-  #tellListeners(): void {
+  #tell(): void {
+    const head = this.head();
+    if (head <= this.#told) return;
+    this.#told = head;
     for (const listener of this.#listeners) listener();
+  }
+
+  /** Lets the store tell of what other threads append. Who reads at the end is told at once, and others soon. */
+  watch(): void {
+    if (this.#isWatching || this.#listeners.size === 0 || !this.#parts.isShared()) return;
+    this.#isWatching = true;
+    const again = (): void => {
+      this.#isWatching = false;
+      this.watch();
+    };
+    this.#ask({ after: this.#told, messages: 0, bytes: 0 }).then(
+      () => this.#parts.clock.after(TELL_EVERY_MS, again),
+      () => {
+        this.#isWatching = false;
+      },
+    );
+  }
+
+  /** Answered when there is something to read. */
+  #ask(request: ReadRequest): Promise<ReadAnswer> {
+    return this.#connection().ask("readLog", { ...request, waits: true });
   }
 
   async append(batch: NewBatch): Promise<AppendResult> {
@@ -124,8 +165,8 @@ export class SqliteEventLog implements EventLog {
           if (this.#pending.length > 0) this.#connection().turn.schedule();
         });
     }
-    if (isLast || this.#requests === requests || !this.#connection().readsAfterWrites) return;
-    this.#ahead.begin(this.#head, (request) => this.#connection().ask("readLog", request));
+    if (!isLast && this.#requests !== requests)
+      this.#ahead.begin(this.head(), (request) => this.#ask(request));
   }
 
   /** The next appends that share a request. Refuses those that were hashed for a store that has been replaced since. */
@@ -147,26 +188,16 @@ export class SqliteEventLog implements EventLog {
 
   /** Awaits nothing: it would keep the batches in memory until the answer. */
   async #append(group: readonly PendingAppend[]): Promise<AppendAnswer> {
-    const connection = this.#connection();
     const request = encodeAppend(
       group.map(({ batch }) => batch),
-      connection.isShared ? this.#sources.inOtherThread() : this.#sources,
+      this.#sources,
     );
-    const admittedBy = { seed: this.#hasher.seed, change: Math.min(...group.map(({ change }) => change)) };
-    return connection.ask(
-      "append",
-      { ...request, ...admittedBy, trustedMs: this.#trustedNow() },
-      buffersOf(request),
-    );
-  }
-
-  /** Appends what another thread has encoded. */
-  async appendEncoded(request: Operations["append"]["request"]): Promise<AppendAnswer> {
-    if (request.seed !== this.#hasher.seed) throw replaced();
-    const newSources = this.#sources.assign(request);
+    // The first was admitted first.
+    const { change } = group[0] as PendingAppend;
+    const trustedMs = this.#parts.trustedNow();
     return this.#connection().ask(
       "append",
-      { ...request, newSources, trustedMs: this.#trustedNow() },
+      { ...request, ...(change === undefined ? {} : { change }), trustedMs },
       buffersOf(request),
     );
   }
@@ -183,9 +214,11 @@ export class SqliteEventLog implements EventLog {
     max: { readonly messages: number; readonly bytes: number },
   ): Promise<readonly StoredBatch[]> {
     const request: ReadRequest = { after, ...max };
-    if (after >= this.#head) {
+    const head = this.head();
+    if (after >= head) {
       this.#connection().check();
       this.#ahead.atEnd(request);
+      if (this.#parts.isShared()) this.#ahead.begin(head, (one) => this.#ask(one));
       return [];
     }
     const { rows } = await (this.#ahead.take(request) ?? this.#connection().ask("readLog", request));
@@ -207,18 +240,19 @@ export class SqliteEventLog implements EventLog {
   }
 
   head(): Offset {
-    return this.#head;
+    return this.#shared === undefined ? BEFORE_FIRST : headOf(this.#shared);
   }
 
   onAppend(listener: () => void): () => void {
     this.#listeners.add(listener);
+    this.watch();
     return () => this.#listeners.delete(listener);
   }
 
   async find(...[query, page]: Parameters<EventLog["find"]>): ReturnType<EventLog["find"]> {
     const items: StoredMessage[] = [];
     const position = readPosition(page.cursor) ?? Number.POSITIVE_INFINITY;
-    let before: number | undefined = Math.min(position, this.#head + 1);
+    let before: number | undefined = Math.min(position, this.head() + 1);
     let readBytes = 0;
     while (before !== undefined) {
       // Without an index, return a short page instead of reading the whole log at once.

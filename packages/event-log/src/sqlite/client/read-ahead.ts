@@ -13,9 +13,9 @@ export interface ReadRequest extends ReadLimits {
 }
 
 /**
- * Who reads to the end of the log reads on as soon as something is appended. So that read goes to the store's thread together with the
- * append, and is answered with it: a message in each direction less. What nobody takes in the turn of the answer is dropped, because
- * messages may be purged later.
+ * Who reads to the end of the log reads on as soon as something is appended. So that read goes to the store's thread before, and waits
+ * there: together with the next append of this thread, with which it is answered, or at once if other threads append. What nobody takes
+ * in the turn of the answer is dropped, because messages may be purged later.
  */
 export class ReadAhead {
   /** By limits: readers that are at the end. */
@@ -27,10 +27,10 @@ export class ReadAhead {
     this.#waiting.set(keyOf(request), request);
   }
 
-  /** Messages are being appended after `head`: asks for what readers will ask for. */
+  /** Messages may be appended after `head`: asks for what readers will ask for. `ask` is answered when there are some. */
   begin(head: Offset, ask: (request: ReadRequest) => Promise<ReadAnswer>): void {
     for (const [key, request] of this.#waiting) {
-      if (request.after !== head) continue;
+      if (request.after !== head || this.#begun.get(key)?.after === head) continue;
       const begun = { after: head, answer: ask(request) };
       this.#begun.set(key, begun);
       const drop = (): void => {

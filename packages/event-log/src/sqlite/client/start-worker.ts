@@ -1,3 +1,4 @@
+import type { Transferable } from "node:worker_threads";
 import { startThread, type ThreadRoom } from "@sluice/resilience/node";
 import type { FromWorker, ToWorker } from "../calls/operations.js";
 import type { WorkerOptions } from "../calls/tuning.js";
@@ -10,7 +11,7 @@ export interface StoreThread {
   on(event: "message", listener: (message: FromWorker) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "exit", listener: () => void): unknown;
-  postMessage(message: ToWorker, transfer?: ArrayBuffer[]): void;
+  postMessage(message: ToWorker, transfer?: Transferable[]): void;
   terminate(): Promise<unknown>;
 }
 

@@ -7,15 +7,22 @@ import type { Purged, PurgeQuery, Purging } from "../../ports/purging.js";
 import type { Store } from "../../ports/store.js";
 import { writePosition } from "../../rules/page-cursor.js";
 import { purgedIdentities, purgedMessages, requestedIdentities } from "../../rules/purging.js";
+import {
+  firstTrustedTime,
+  nextTrustedTime,
+  readingOf,
+  type TrustedTime,
+  trustedMs,
+} from "../../rules/trusted-time.js";
 import type { LogStats, RejectionsLeft, Snapshot } from "../calls/operations.js";
 import { passedOn } from "../calls/passed-on.js";
+import { sizesOf } from "../calls/shared-stats.js";
 import { sqliteConfigStore } from "./config-store.js";
 import type { ConnectionEvents, StoreConnection } from "./connection.js";
 import { sqliteConsumers } from "./consumers.js";
 import { SqliteEventLog } from "./event-log.js";
 import { sqliteRejectionLog } from "./rejection-log.js";
-import { StoreShare } from "./store-share.js";
-import { firstTrustedTime, nextTrustedTime, type TrustedTime, trustedMs } from "./trusted-time.js";
+import { StoreShares } from "./store-share.js";
 
 /** Messages overwritten in one commit. */
 const AT_ONCE = 100;
@@ -87,20 +94,22 @@ export class StoreClient {
   readonly #clock: Clock;
   readonly #log: SqliteEventLog;
   #connection: StoreConnection | undefined;
-  #stats: LogStats = { head: -1, messages: 0, bytes: 0 };
+  #snapshot: Snapshot | undefined;
+  #heldBack: LogStats["heldBack"];
   #time: TrustedTime | undefined;
   #lastTrustedMs: number | undefined;
-  /** The threads that use it too. */
-  readonly #shares = new Set<StoreShare>();
+  #shares: StoreShares | undefined;
 
   /** `requestBytes`: see `SqliteEventLog`. */
   constructor(clock: Clock, requestBytes?: number) {
     this.#clock = clock;
-    this.#log = new SqliteEventLog(
-      () => this.#open,
-      () => this.#trustedNow(),
+    this.#log = new SqliteEventLog({
+      connection: () => this.#open,
+      clock,
+      trustedNow: () => this.#trustedNow(),
+      isShared: () => this.#shares?.isAny ?? false,
       requestBytes,
-    );
+    });
   }
 
   get #open(): StoreConnection {
@@ -110,25 +119,41 @@ export class StoreClient {
 
   readonly events: Pick<ConnectionEvents, "opened" | "stats"> = {
     opened: (snapshot: Snapshot) => {
-      this.#stats = snapshot.stats;
+      this.#snapshot = snapshot;
+      this.#heldBack = snapshot.stats.heldBack;
       this.#lastTrustedMs = snapshot.trustedMs;
       this.#log.opened(snapshot);
-      for (const share of this.#shares) share.opened();
+      this.#shares?.opened();
     },
     stats: (now: LogStats) => {
-      this.#stats = now;
-      for (const share of this.#shares) share.stats(now);
-      this.#log.committed(now);
+      this.#heldBack = now.heldBack;
+      this.#log.answering(now);
     },
   };
 
-  #trustedNow(): number {
-    const reading = { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonic() };
+  #trustedTime(): TrustedTime {
+    const reading = readingOf(this.#clock);
     this.#time =
       this.#time === undefined
         ? firstTrustedTime(reading, this.#lastTrustedMs)
         : nextTrustedTime(this.#time, reading);
-    return trustedMs(this.#time, reading.monotonicMs);
+    return this.#time;
+  }
+
+  #trustedNow(): number {
+    return trustedMs(this.#trustedTime(), this.#clock.monotonic());
+  }
+
+  /** What is stored now, as far as it is known here. */
+  #snapshotNow(): Snapshot {
+    if (this.#snapshot === undefined) throw new Error("the store is not open yet");
+    return { ...this.#snapshot, sources: this.#log.sourcesAfter(0) };
+  }
+
+  #stats(): ReturnType<Store["stats"]> {
+    const { shared } = this.#snapshotNow();
+    const heldBack = this.#heldBack;
+    return { ...sizesOf(shared), ...(heldBack === undefined ? {} : { retentionHeldBack: heldBack }) };
   }
 
   /** The ports over a connection that is open. */
@@ -141,10 +166,14 @@ export class StoreClient {
       () => this.#trustedNow(),
     );
     const open = (): StoreConnection => connection;
-    const stats = (): LogStats => this.#stats;
     const config = sqliteConfigStore(open);
-    const sourcesAfter = (known: number): Snapshot["sources"] => this.#log.sourcesAfter(known);
-    const snapshot = (): Snapshot => ({ seed: this.#log.seed, sources: sourcesAfter(0), stats: stats() });
+    const shares = new StoreShares({
+      ...{ connection, config, clock: this.#clock },
+      snapshot: () => this.#snapshotNow(),
+      sourcesAfter: (known) => this.#log.sourcesAfter(known),
+      time: () => this.#trustedTime(),
+    });
+    this.#shares = shares;
     return {
       log: this.#log,
       consumers: sqliteConsumers(open, this.#clock),
@@ -152,23 +181,13 @@ export class StoreClient {
       rejections: sqliteRejectionLog(open),
       usage: passedOn("usage", (operation, args) => connection.ask(operation, args)),
       health: () => connection.health(),
-      stats: () => storeStats(stats()),
+      stats: () => this.#stats(),
       snapshots: passedOn("snapshots", (operation, args) => connection.ask(operation, args)),
       ...sqlitePurging(this.#log, open),
       share: (port) => {
-        const share = new StoreShare(port, {
-          connection,
-          append: (request) => this.#log.appendEncoded(request),
-          config,
-          clock: this.#clock,
-          snapshot,
-          sourcesAfter,
-        });
-        this.#shares.add(share);
-        return () => {
-          this.#shares.delete(share);
-          share.close();
-        };
+        const end = shares.add(port);
+        this.#log.watch();
+        return end;
       },
       async clear() {
         await connection.ask("clear", {});
@@ -179,10 +198,6 @@ export class StoreClient {
       },
     };
   }
-}
-
-function storeStats({ messages, bytes, heldBack }: LogStats): ReturnType<Store["stats"]> {
-  return { messages, bytes, ...(heldBack === undefined ? {} : { retentionHeldBack: heldBack }) };
 }
 
 /** Passes each damaged place on once. */

@@ -1,90 +1,125 @@
+import type { Transferable } from "node:worker_threads";
 import type { Clock } from "@sluice/resilience";
 import type { ConfigChange, ConfigStore } from "../../ports/documents.js";
 import { ADMISSION_KINDS } from "../../ports/documents.js";
 import type { SharePort } from "../../ports/store.js";
 import { followInTime } from "../../rules/following.js";
+import type { TrustedTime } from "../../rules/trusted-time.js";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
-import type {
-  Answer,
-  AppendAnswer,
-  LogStats,
-  OperationName,
-  Operations,
-  Snapshot,
-} from "../calls/operations.js";
+import type { Answer, OperationName, Operations, Snapshot, SourceName } from "../calls/operations.js";
 import { refusedWith } from "../calls/refusal.js";
 import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
-import type { StoreConnection } from "./connection.js";
+import type { Joining, StoreConnection } from "./connection.js";
 
 export interface ShareParts {
-  readonly connection: Pick<StoreConnection, "ask">;
-  /** Appends what the other thread has encoded. */
-  readonly append: (request: Operations["append"]["request"]) => Promise<AppendAnswer>;
+  readonly connection: Pick<StoreConnection, "ask" | "join">;
   readonly config: Pick<ConfigStore, "delete" | "watch">;
   readonly clock: Clock;
   /** What the store's client has copies of, as it is now. */
   readonly snapshot: () => Snapshot;
   /** The sources of the snapshot without the first `known`. */
-  readonly sourcesAfter: (known: number) => Snapshot["sources"];
+  readonly sourcesAfter: (known: number) => readonly SourceName[];
+  readonly time: () => TrustedTime;
 }
 
 /**
- * The end of the thread that has the store: passes on the calls of a thread that joined it, and tells it what changed. A change of a
- * document waits until the other thread has followed it. After `close` no call of the other thread reaches the store.
+ * The threads that use the store of this one. They call the store's thread over ports of their own, and this thread tells them what changed.
+ * A change of a document waits until all have followed it.
  *
- * Appends name the last change that the other thread had followed when it admitted their messages. One that is older than a change of
- * sources, plans or suppressions is handed back, and a change waits for those that were passed on before. So also a thread that hangs,
- * or ends, stores nothing by rules that were changed before.
+ * Changes are numbered. Appends name the last one that their thread had followed when it admitted their messages, and the store hands back
+ * those that are older than a change of sources, plans or suppressions. It does so before such a change is answered. So also a thread that
+ * hangs, or ends, stores nothing by rules that were changed before.
  */
-export class StoreShare {
-  readonly #port: SharePort;
+export class StoreShares {
   readonly #parts: ShareParts;
-  readonly #stopWatching: () => void;
-  readonly #closing = new AbortController();
-  /** Changes that the other thread has not followed yet. */
-  readonly #following = new Map<number, () => void>();
+  readonly #shares = new Set<StoreShare>();
   #lastChange = 0;
   /** The last change that decides what is admitted. */
   #lastRule = 0;
-  readonly #appending = new Set<Promise<unknown>>();
+
+  constructor(parts: ShareParts) {
+    this.#parts = parts;
+    parts.config.watch((change) => this.#follow(change));
+  }
+
+  get isAny(): boolean {
+    return this.#shares.size > 0;
+  }
+
+  /** Returns what ends it. */
+  add(port: SharePort): () => void {
+    const share = new StoreShare(port, this.#parts);
+    this.#shares.add(share);
+    this.#open(share);
+    return () => {
+      this.#shares.delete(share);
+      share.close();
+    };
+  }
+
+  /** The store was opened again. */
+  opened(): void {
+    for (const share of this.#shares) this.#open(share);
+  }
+
+  #open(share: StoreShare): void {
+    share.open({ change: this.#lastChange, fence: this.#lastRule });
+  }
+
+  async #follow(change: ConfigChange): Promise<void> {
+    this.#lastChange += 1;
+    const number = this.#lastChange;
+    const isRule = ADMISSION_KINDS.has(change.kind);
+    if (isRule) this.#lastRule = number;
+    if (!this.isAny) return;
+    const followed = [...this.#shares].map((share) => share.follow(number, change));
+    // A store that cannot answer stores nothing. When it is opened again, the threads join it anew, with this number.
+    const fenced = isRule && this.#parts.connection.ask("fence", { change: number }).catch(() => {});
+    await Promise.all([...followed, fenced]);
+  }
+}
+
+/** The end of the thread that has the store. After `close` no call of the other thread reaches the store. */
+class StoreShare {
+  readonly #port: SharePort;
+  readonly #parts: ShareParts;
+  readonly #closing = new AbortController();
+  /** Changes that the other thread has not followed yet. */
+  readonly #following = new Map<number, () => void>();
+  #joining: Joining | undefined;
   /** How many sources the other thread knows. */
   #sources = 0;
-  #stats: LogStats | undefined;
   #answers: Answer[] = [];
   #isScheduled = false;
 
   constructor(port: SharePort, parts: ShareParts) {
     this.#port = port;
     this.#parts = parts;
-    this.#stopWatching = parts.config.watch(async (change) => {
-      const appended = Promise.allSettled(this.#appending);
-      await followInTime(this.#follow(change), parts.clock, this.#closing.signal);
-      await appended;
-    });
     port.on("message", (message) => this.#receive(message as FromMember));
-    this.opened();
   }
 
-  /** The store was opened again. */
-  opened(): void {
+  /** Gives the other thread what it begins with, now or when the store is ready. `fence`: the last change that decides what is admitted. */
+  open({ change, fence }: { readonly change: number; readonly fence: number }): void {
+    const { connection, time } = this.#parts;
     const snapshot = this.#parts.snapshot();
     this.#sources = snapshot.sources.length;
-    this.#post({ kind: "opened", snapshot });
-  }
-
-  /** Call it before the calls of a commit are answered. */
-  stats(stats: LogStats): void {
-    this.#stats = stats;
-    this.#schedule();
+    this.#joining?.end();
+    this.#joining = connection.join?.({ sources: this.#sources, fence });
+    if (connection.join !== undefined && this.#joining === undefined) return;
+    const calls = this.#joining?.port;
+    this.#post(
+      { kind: "opened", snapshot, change, time: time(), ...(calls && { calls }) },
+      calls === undefined ? [] : [calls],
+    );
   }
 
   close(): void {
     this.#closing.abort();
+    this.#joining?.end();
     this.#port.close();
-    void Promise.allSettled(this.#appending).then(this.#stopWatching);
   }
 
-  #post(message: FromHost, transfer: readonly ArrayBuffer[] = []): void {
+  #post(message: FromHost, transfer: readonly Transferable[] = []): void {
     if (!this.#closing.signal.aborted) this.#port.postMessage(message, transfer);
   }
 
@@ -103,29 +138,12 @@ export class StoreShare {
     );
   }
 
+  /** A change of a document goes through the store's client, so that everybody follows it. */
   #ask(operation: OperationName, request: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown> {
-    switch (operation) {
-      case "append":
-        return this.#append(request as Operations["append"]["request"]);
-      // A change of a document goes through the store, so that everybody follows it.
-      case "deleteDocument": {
-        const { kind, id } = request as Operations["deleteDocument"]["request"];
-        return this.#parts.config.delete(kind, id);
-      }
-      default:
-        return this.#parts.connection.ask(operation, request as never, transfer);
-    }
-  }
-
-  async #append(request: Operations["append"]["request"]): Promise<AppendAnswer> {
-    if (request.change < this.#lastRule) return { isHandedBack: true };
-    const appending = this.#parts.append(request);
-    this.#appending.add(appending);
-    try {
-      return await appending;
-    } finally {
-      this.#appending.delete(appending);
-    }
+    if (operation !== "deleteDocument")
+      return this.#parts.connection.ask(operation, request as never, transfer);
+    const { kind, id } = request as Operations["deleteDocument"]["request"];
+    return this.#parts.config.delete(kind, id);
   }
 
   #answer(answer: Answer): void {
@@ -145,20 +163,16 @@ export class StoreShare {
     const sources = this.#parts.sourcesAfter(this.#sources);
     this.#sources += sources.length;
     const answers = this.#answers;
-    const stats = this.#stats;
     this.#answers = [];
-    this.#stats = undefined;
-    this.#post({ kind: "news", news: { stats, sources, answers } }, answers.flatMap(buffersOfAnswer));
+    this.#post({ kind: "answers", answers, sources }, answers.flatMap(buffersOfAnswer));
   }
 
-  #follow(change: ConfigChange): Promise<void> {
-    this.#lastChange += 1;
-    const number = this.#lastChange;
-    if (ADMISSION_KINDS.has(change.kind)) this.#lastRule = number;
-    if (this.#closing.signal.aborted) return Promise.resolve();
-    return new Promise((followed) => {
+  /** Resolves when the other thread has followed the change, or after a time. */
+  follow(number: number, change: ConfigChange): Promise<void> {
+    const following = new Promise<void>((followed) => {
       this.#following.set(number, followed);
       this.#post({ kind: "changed", number, change });
     });
+    return followInTime(following, this.#parts.clock, this.#closing.signal);
   }
 }

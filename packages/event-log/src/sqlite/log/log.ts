@@ -55,6 +55,8 @@ export class Log {
   readonly #metasAfter: StatementSync;
   readonly #changeRow: StatementSync;
   readonly #sources = new Map<number, string>();
+  readonly #numbers = new Map<string, number>();
+  #lastSource = 0;
   /** The metas of the row that is being collected, or of the unfilled row. */
   readonly #meta = new MetaWriter();
   readonly #pageBytes: number;
@@ -87,7 +89,7 @@ export class Log {
     this.#metasAfter = database.prepare("SELECT first, meta FROM log_rows WHERE first > ? ORDER BY first");
     this.#changeRow = database.prepare("UPDATE log_rows SET meta = ?, body = ? WHERE first = ?");
     for (const row of database.prepare("SELECT no, id FROM sources").all()) {
-      this.#sources.set(row.no as number, row.id as string);
+      this.#addSource(row.no as number, row.id as string);
     }
   }
 
@@ -106,7 +108,7 @@ export class Log {
   append(request: AppendOperation, known: Uint8Array): AppendAnswer {
     const { batches, keys, bodies } = request;
     refuseLongBatches(request);
-    this.#addSources(request.newSources);
+    this.#numberSources(request);
     // A segment can also be sealed between two appends, because of its age.
     if (this.#unfilled !== undefined && this.#unfilled.first < this.#segments.open.first) this.#fill();
     const isSmall = batches.length <= FEW_BATCHES * BATCH.size && bodies.length <= this.#rowBytes;
@@ -131,11 +133,27 @@ export class Log {
     return duplicates.length === 0 ? { firsts } : { firsts, duplicates };
   }
 
-  #addSources(sources: AppendOperation["newSources"]): void {
-    for (const [no, id] of sources) {
-      this.#putSource.run(no, id);
-      this.#sources.set(no, id);
+  /** Gives new sources their numbers, which depend on what is stored alone. */
+  #numberSources({ batches, newSources }: AppendOperation): void {
+    if (newSources.length === 0) return;
+    const numbers = newSources.map(([, id]) => this.#numbers.get(id) ?? this.#newSource(id));
+    for (let at = BATCH.sourceNo; at < batches.length; at += BATCH.size) {
+      const no = batches[at] as number;
+      if (no < 0) batches[at] = numbers[-1 - no] as number;
     }
+  }
+
+  #newSource(id: string): number {
+    const no = this.#lastSource + 1;
+    this.#putSource.run(no, id);
+    this.#addSource(no, id);
+    return no;
+  }
+
+  #addSource(no: number, id: string): void {
+    this.#sources.set(no, id);
+    this.#numbers.set(id, no);
+    this.#lastSource = Math.max(this.#lastSource, no);
   }
 
   /** Adds the keys of a batch's new messages. Returns the indexes of its duplicates. */
@@ -294,6 +312,7 @@ export class Log {
   }
 
   read({ after, messages, bytes }: LogOperations["readLog"]["request"]): ReadAnswer {
+    if (messages === 0) return { rows: [] };
     const rows: LogRow[] = [];
     let gotMessages = 0;
     let gotBytes = 0;

@@ -31,7 +31,7 @@ export interface Tables {
 }
 
 /** Operations that have a handler. The worker itself answers the others. */
-export type HandledName = Exclude<OperationName, "clear" | "compact" | keyof ReplicaOperations>;
+export type HandledName = Exclude<OperationName, "clear" | "compact" | "fence" | keyof ReplicaOperations>;
 
 /** What is read for a call before its transaction; see `OpenStore.commitCalls`. Damaged data does not stop any of these reads. */
 export interface Prepared {

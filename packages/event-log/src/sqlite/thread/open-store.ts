@@ -263,7 +263,11 @@ export class OpenStore implements CopyStore<OpenStore> {
     return OpenStore.open(this.#given, { ...this.#opening, isFirst, isCareful });
   }
 
-  get snapshot(): Snapshot {
+  get sources(): ReadonlyMap<number, string> {
+    return this.#log.sources;
+  }
+
+  get snapshot(): Omit<Snapshot, "shared"> {
     const trustedMs = this.#trustedMs.value;
     return {
       seed: this.#seed,

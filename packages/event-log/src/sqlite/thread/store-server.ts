@@ -1,3 +1,4 @@
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import {
   type Answer,
@@ -7,10 +8,12 @@ import {
   DONE,
   type FromWorker,
   isWrite,
+  type Join,
   type Operations,
   type ToWorker,
 } from "../calls/operations.js";
 import { Refusal, refusedWith } from "../calls/refusal.js";
+import { sharedStats, shareStats } from "../calls/shared-stats.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import { asRefusal, isContained, isDamage } from "../database/damage.js";
 import { CannotOpen, describe, isDamagedFile } from "../database/database.js";
@@ -19,13 +22,40 @@ import { applyEntry } from "../replica/apply-entry.js";
 import { UnknownEntry } from "../replica/entry.js";
 import { OpenStore } from "./open-store.js";
 
-/** The thread's end of the channel to the connection. */
+/** The thread's end of the channel to a thread that calls. */
 export interface StorePort {
   post(message: FromWorker, transfer: ArrayBuffer[]): void;
   /** The next message, if one has arrived already. */
   receive(): ToWorker | undefined;
   close(): void;
 }
+
+/** A port of `node:worker_threads`, without its events. */
+export function storePort(
+  port: Pick<MessagePort, "postMessage" | "close"> & Parameters<typeof receiveMessageOnPort>[0],
+): StorePort {
+  return {
+    post: (message, transfer) => port.postMessage(message, transfer),
+    receive: () => receiveMessageOnPort(port)?.message as ToWorker | undefined,
+    close: () => port.close(),
+  };
+}
+
+/** A thread that calls. */
+interface Client {
+  readonly port: StorePort;
+  /** Whether its calls are taken. */
+  isAdmitted(): boolean;
+  /** How many sources it knows. */
+  sources: number;
+}
+
+/** A call, and who asks. Ids are the client's. */
+interface Asked extends Call {
+  readonly client: Client;
+}
+
+type Answered = Answer & { readonly client: Client };
 
 type State =
   | { readonly kind: "open"; readonly store: OpenStore }
@@ -35,7 +65,7 @@ type State =
 const COMMIT_BYTES = 2 * 1024 * 1024;
 
 /**
- * What the store's thread does. Nothing else uses the database.
+ * What the store's thread does. Nothing else uses the database. The thread that started it is its first client, and may let others join.
  *
  * Groups without a timer: everything that arrives while one entry of the log is synced makes the next. Writes are answered when their
  * entry is synced, then the reads that came with them run. Background work runs between entries, one short step at a time. The database is
@@ -50,22 +80,44 @@ const COMMIT_BYTES = 2 * 1024 * 1024;
  * `close` ends the thread in either state.
  */
 export class StoreServer {
-  readonly #port: StorePort;
+  readonly #first: Client;
+  /** The first one is the first. Those that joined leave when the store fails. */
+  readonly #clients: Set<Client>;
   readonly #options: WorkerOptions;
+  readonly #shared = sharedStats({ head: -1, messages: 0, bytes: 0 });
   #state: State = { kind: "failed", reason: "the store is not open yet" };
   /** Calls to answer when the running compaction ends. */
-  #compacting: Call[] = [];
+  #compacting: Asked[] = [];
+  /** Reads to answer when there is more to read. */
+  #waiting: Asked[] = [];
+  /** What was admitted before this change of a document is handed back. */
+  #fence = 0;
   #workIsScheduled = false;
 
   /** Opens the database. */
   constructor(port: StorePort, options: WorkerOptions) {
-    this.#port = port;
+    this.#first = { port, sources: 0, isAdmitted: () => true };
+    this.#clients = new Set([this.#first]);
     this.#options = options;
     this.#open(true);
   }
 
-  #post(message: FromWorker, transfer: ArrayBuffer[] = []): void {
-    this.#port.post(message, transfer);
+  #post(message: FromWorker, transfer: ArrayBuffer[] = [], { port }: Client = this.#first): void {
+    port.post(message, transfer);
+  }
+
+  #join({ port, gate, sources, fence }: Join): void {
+    const client: Client = { port: storePort(port), sources, isAdmitted: () => Atomics.load(gate, 0) !== 0 };
+    this.#fence = Math.max(this.#fence, fence);
+    this.#clients.add(client);
+    port.on("message", (message: ToWorker) => this.serve(message, client));
+    port.on("close", () => this.#left(client));
+    if (this.#state.kind === "failed") port.close();
+  }
+
+  #left(client: Client): void {
+    this.#clients.delete(client);
+    this.#waiting = this.#waiting.filter((call) => call.client !== client);
   }
 
   #open(isFirst = false): void {
@@ -74,7 +126,10 @@ export class StoreServer {
       const noted = (what: string): void => this.#post({ kind: "noted", what });
       const store = OpenStore.open(this.#options, { damaged, noted, isFirst, isCareful: false });
       this.#state = { kind: "open", store };
-      this.#post({ kind: "opened", snapshot: store.snapshot });
+      const { snapshot } = store;
+      this.#first.sources = snapshot.sources.length;
+      shareStats(this.#shared, snapshot.stats);
+      this.#post({ kind: "opened", snapshot: { ...snapshot, shared: this.#shared } });
       this.#scheduleWork();
     } catch (error) {
       if (isDamagedFile(error)) this.#post({ kind: "damaged", what: describe(error), isCertain: true });
@@ -96,7 +151,7 @@ export class StoreServer {
   }
 
   /** Closes the database as it is, and refuses the calls. */
-  #fail(store: OpenStore, error: unknown, calls: readonly Call[]): void {
+  #fail(store: OpenStore, error: unknown, calls: readonly Asked[]): void {
     const reason = describe(error);
     this.#state = { kind: "failed", reason };
     try {
@@ -104,71 +159,129 @@ export class StoreServer {
     } catch {
       // The failure to report is the one that led here.
     }
-    this.#post({
-      kind: "failed",
-      reason,
-      ids: [...calls, ...this.#compacting].map(({ id }) => id),
-    });
+    this.#refuse(reason, [...calls, ...this.#compacting, ...this.#waiting]);
     this.#compacting = [];
+    this.#waiting = [];
+    for (const client of this.#clients) if (client !== this.#first) client.port.close();
   }
 
-  /** Answers the calls of a message, and of those that have arrived meanwhile. */
-  serve(first: ToWorker): void {
-    const calls: Call[] = [];
+  /** Tells the first client in any case. */
+  #refuse(reason: string, calls: readonly Asked[]): void {
+    for (const client of this.#clients) {
+      const ids = calls.filter((call) => call.client === client).map(({ id }) => id);
+      if (ids.length > 0 || client === this.#first) this.#post({ kind: "failed", reason, ids }, [], client);
+    }
+  }
+
+  /** Answers the calls of a message, and of those that have arrived meanwhile from any client. */
+  serve(first: ToWorker, from: Client = this.#first): void {
+    const calls: Asked[] = [];
     let control: ToWorker | undefined;
     let bytes = 0;
-    for (let message: ToWorker | undefined = first; message !== undefined; ) {
-      if (message.kind !== "calls") {
-        control = message;
-        break;
+    const take = (message: ToWorker, client: Client): void => {
+      if (!client.isAdmitted()) return;
+      if (message.kind === "join") this.#join(message);
+      else if (message.kind !== "calls") control = message;
+      else
+        for (const call of message.calls) {
+          calls.push({ ...call, client });
+          bytes += bytesOf(call);
+        }
+    };
+    take(first, from);
+    for (const client of this.#clients)
+      while (control === undefined && bytes < COMMIT_BYTES) {
+        const message = client.port.receive();
+        if (message === undefined) break;
+        take(message, client);
       }
-      calls.push(...message.calls);
-      bytes += message.calls.reduce((sum, call) => sum + bytesOf(call), 0);
-      if (bytes >= COMMIT_BYTES) break;
-      message = this.#port.receive();
-    }
     if (calls.length > 0) this.#answer(calls);
-    if (control?.kind === "reopen") this.#reopen();
-    if (control?.kind === "close") this.#close();
+    const { kind } = (control ?? first) as ToWorker;
+    if (kind === "reopen") this.#reopen();
+    if (kind === "close") this.#close();
   }
 
-  #answer(calls: readonly Call[]): void {
+  #answer(calls: readonly Asked[]): void {
     if (this.#state.kind === "failed") {
-      this.#post({ kind: "failed", reason: this.#state.reason, ids: calls.map(({ id }) => id) });
+      this.#refuse(this.#state.reason, calls);
       return;
     }
-    const writes = calls.filter(({ operation }) => isWrite(operation));
+    const old = calls.filter((call) => this.#isOld(call));
+    const writes = calls.filter((call) => isWrite(call.operation) && !this.#isOld(call));
     const reads = calls.filter(({ operation }) => !isWrite(operation));
-    let answers: Answer[];
+    const answers = old.map(({ id, client }): Answered => ({ id, client, ...HANDED_BACK }));
     try {
-      answers = this.#commitWrites(writes);
+      answers.push(...this.#commitWrites(writes));
     } catch (error) {
       this.#fail(this.#store, error, calls);
       return;
     }
-    const transfer: ArrayBuffer[] = [];
+    const transfers = new Map<Client, ArrayBuffer[]>();
     const unanswered = [...reads];
     let failure: { readonly error: unknown } | undefined;
     try {
       this.#commitIfDue();
       for (const call of reads) {
-        answers.push(...this.#answerRead(call, transfer));
+        answers.push(...this.#answerRead(call, transfers));
+        unanswered.shift();
+      }
+      for (const call of this.#noLongerWaiting()) {
+        unanswered.push(call);
+        answers.push(...this.#answerRead(call, transfers));
         unanswered.shift();
       }
     } catch (error) {
       failure = { error };
     }
-    const store = this.#store;
-    if (answers.length > 0) this.#post({ kind: "answers", answers, stats: store.stats }, transfer);
-    if (failure !== undefined) this.#fail(store, failure.error, unanswered);
+    this.#send(answers, transfers);
+    if (failure !== undefined) this.#fail(this.#store, failure.error, unanswered);
     this.#scheduleWork();
   }
 
+  /** Whether it was admitted by documents that have changed since. */
+  #isOld({ operation, request }: Call): boolean {
+    if (operation !== "append") return false;
+    const { change } = request as Operations["append"]["request"];
+    return change !== undefined && change < this.#fence;
+  }
+
   /** Throws if nothing of them was kept. */
-  #commitWrites(writes: readonly Call[]): Answer[] {
+  #commitWrites(writes: readonly Asked[]): Answered[] {
     if (writes.length === 0) return [];
-    const answers = this.#unspoiled((store) => store.commitCalls(writes));
-    return writes.map(({ id }, place) => ({ id, ...(answers[place] as CallAnswer) }));
+    // Ids of several clients may be equal.
+    const calls = writes.map(({ operation, request }, id): Call => ({ id, operation, request }));
+    const answers = this.#unspoiled((store) => store.commitCalls(calls));
+    return writes.map(({ id, client }, place) => ({ id, client, ...(answers[place] as CallAnswer) }));
+  }
+
+  /** Each client gets its answers in one message. */
+  #send(answered: readonly Answered[], transfers: ReadonlyMap<Client, ArrayBuffer[]>): void {
+    const { stats, sources } = this.#store;
+    shareStats(this.#shared, stats);
+    const byClient = new Map<Client, Answer[]>();
+    for (const { client, ...answer } of answered) {
+      const known = byClient.get(client);
+      if (known === undefined) byClient.set(client, [answer]);
+      else known.push(answer);
+    }
+    for (const [client, answers] of byClient) {
+      const named = sources.size === client.sources ? [] : [...sources].slice(client.sources);
+      client.sources += named.length;
+      const told = named.length === 0 ? stats : { ...stats, named };
+      this.#post({ kind: "answers", answers, stats: told }, transfers.get(client), client);
+    }
+  }
+
+  #noLongerWaiting(): Asked[] {
+    if (this.#waiting.length === 0) return [];
+    const due = this.#waiting.filter((call) => !this.#isAtEnd(call));
+    if (due.length > 0) this.#waiting = this.#waiting.filter((call) => !due.includes(call));
+    return due;
+  }
+
+  #isAtEnd({ request }: Call): boolean {
+    const { after, waits = false } = request as Operations["readLog"]["request"];
+    return waits && after >= this.#store.stats.head;
   }
 
   /** The writes in it are in the log. */
@@ -196,7 +309,12 @@ export class StoreServer {
   }
 
   /** Runs a call outside an entry. Without an answer, it comes later. */
-  #answerRead(call: Call, transfer: ArrayBuffer[]): Answer[] {
+  #answerRead(call: Asked, transfers: Map<Client, ArrayBuffer[]>): Answered[] {
+    const { id, client, request } = call;
+    if (call.operation === "readLog" && this.#isAtEnd(call)) {
+      this.#waiting.push(call);
+      return [];
+    }
     switch (call.operation) {
       case "compact":
         this.#store.beginCompaction();
@@ -204,13 +322,17 @@ export class StoreServer {
         return [];
       case "clear":
         this.#replace(this.#store.cleared());
-        return [{ id: call.id, ...DONE }];
+        return [{ id, client, ...DONE }];
+      case "fence":
+        this.#fence = Math.max(this.#fence, (request as Operations["fence"]["request"]).change);
+        return [{ id, client, ...DONE }];
       case "apply":
-        return [this.#apply(call)];
+        return [{ client, ...this.#apply(call) }];
       default: {
         const read = answerTo(call, () => this.#readOnly(call));
-        transfer.push(...buffersOfAnswer(read));
-        return [read];
+        const buffers = buffersOfAnswer(read);
+        if (buffers.length > 0) transfers.set(client, [...(transfers.get(client) ?? []), ...buffers]);
+        return [{ client, ...read }];
       }
     }
   }
@@ -235,7 +357,7 @@ export class StoreServer {
   /** A failed read changes nothing, so it is refused without closing the database. */
   #readOnly(call: Call): unknown {
     try {
-      return this.#unspoiled((store) => resultOf(store, call));
+      return this.#unspoiled((store) => this.#resultOf(store, call));
     } catch (error) {
       if (error instanceof Refusal || error instanceof CannotOpen) throw error;
       if (CALLS[call.operation] === "maintenance" && !isContained(error)) throw error;
@@ -261,13 +383,11 @@ export class StoreServer {
         }
         refusal = error;
       }
-      const store = this.#store;
-      if (this.#compacting.length > 0 && !store.isCompacting) {
-        const answers = this.#compacting.map(
-          ({ id }): Answer => ({ id, ...(refusal === undefined ? DONE : refusedWith(refusal)) }),
-        );
+      if (this.#compacting.length > 0 && !this.#store.isCompacting) {
+        const ended = refusal === undefined ? DONE : refusedWith(refusal);
+        const answers = this.#compacting.map(({ id, client }): Answered => ({ id, client, ...ended }));
         this.#compacting = [];
-        this.#post({ kind: "answers", answers, stats: store.stats });
+        this.#send(answers, new Map());
       }
       this.#scheduleWork();
     });
@@ -293,9 +413,22 @@ export class StoreServer {
       }
     }
     this.#post({ kind: "closed" });
-    this.#port.close();
+    for (const { port } of this.#clients) port.close();
+  }
+
+  #resultOf(store: OpenStore, call: Call): unknown {
+    switch (call.operation) {
+      case "describe":
+        return { ...store.snapshot, shared: this.#shared };
+      case "beginCopySnapshot":
+        return store.beginCopySnapshot();
+      default:
+        return store.call(call);
+    }
   }
 }
+
+const HANDED_BACK: CallAnswer = { kind: "done", answer: { isHandedBack: true } };
 
 /** Throws `CannotOpen`, which ends the use of the database. */
 function reopened(store: OpenStore): OpenStore {
@@ -303,17 +436,6 @@ function reopened(store: OpenStore): OpenStore {
     return store.reopened(true);
   } catch (error) {
     throw error instanceof CannotOpen ? error : new CannotOpen(describe(error), { cause: error });
-  }
-}
-
-function resultOf(store: OpenStore, call: Call): unknown {
-  switch (call.operation) {
-    case "describe":
-      return store.snapshot;
-    case "beginCopySnapshot":
-      return store.beginCopySnapshot();
-    default:
-      return store.call(call);
   }
 }
 

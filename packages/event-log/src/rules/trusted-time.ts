@@ -1,3 +1,5 @@
+import type { Clock } from "@sluice/resilience";
+
 /**
  * The time that decides when data expires: ids that dedupe forgets, messages that are too old. Data deleted by mistake does not come
  * back, so a jump of the wall clock is not trusted until it has lasted for `BELIEVED_AFTER_MS`. Until then, trusted time continues by
@@ -17,6 +19,10 @@ const BELIEVED_AFTER_MS = 60 * 60_000;
 interface Reading {
   readonly wallMs: number;
   readonly monotonicMs: number;
+}
+
+export function readingOf(clock: Pick<Clock, "now" | "monotonic">): Reading {
+  return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
 }
 
 /** `lastMs`: the last trusted time of the previous process, if known. */
