@@ -1,8 +1,7 @@
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { planTypes } from "../packages/cli/src/commands/plans/plan-types.js";
-import { readPlan } from "../packages/protocol/src/index.js";
+import { planTypes, readPlan } from "../packages/protocol/src/index.js";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

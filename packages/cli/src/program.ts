@@ -1,3 +1,4 @@
+import { planTypes } from "@sluice/protocol";
 import { Command, type CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { apiCommand } from "./commands/api.js";
@@ -11,7 +12,6 @@ import { exportCommand } from "./commands/messages/export.js";
 import { replayCommand } from "./commands/messages/replay.js";
 import { sendCommand } from "./commands/messages/send.js";
 import { tailCommand } from "./commands/messages/tail.js";
-import { planTypes } from "./commands/plans/plan-types.js";
 import { readPlanFile, writeMade } from "./commands/plans/read-plan-file.js";
 import { viewsCommand } from "./commands/plans/views.js";
 import { group, single } from "./commands/resources/groups.js";

@@ -100,6 +100,7 @@ export {
   type Schema,
   UNNAMED_KINDS,
 } from "./plans/plan.js";
+export { planTypes } from "./plans/plan-types.js";
 export { type PlanReading, readPlan } from "./plans/read-plan.js";
 export {
   DEFAULT_REGION,

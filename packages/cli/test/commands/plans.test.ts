@@ -1,9 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readPlan } from "@sluice/protocol";
+import { planTypes, readPlan } from "@sluice/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { planTypes } from "../../src/commands/plans/plan-types.js";
 import { cli, collectorForCli } from "../support/cli.js";
 
 let folder: string;

@@ -1,4 +1,4 @@
-import { type JsonType, NAMED_KINDS, type Plan, type Schema, UNNAMED_KINDS } from "@sluice/protocol";
+import { type JsonType, NAMED_KINDS, type Plan, type Schema, UNNAMED_KINDS } from "./plan.js";
 
 /** A plan as TypeScript, for `new Analytics<Plan>()`. The same plan always gives the same text. */
 export function planTypes(
