@@ -169,9 +169,10 @@ const TARBALLS: Record<string, { files: RegExp; packedBytes: number; unpackedByt
   "apps/collector": {
     files:
       /^dist\/([\w-]+\.(js|d\.ts)|THIRD-PARTY-LICENSES\.txt|dashboard\/(index\.html|sluice\.svg|THIRD-PARTY-LICENSES\.txt|docs\/([a-z]+\/)?[\w-]+\.(html|css)|assets\/[\w-]+\.(js|css|woff2)))$/,
-    // 500 KB unpacked are the client of NATS, which only clusters load, 490 KB the dashboard's code editor, and 450 KB the guides.
-    packedBytes: 1_350 * KB,
-    unpackedBytes: 5_000 * KB,
+    // 500 KB unpacked are the client of NATS, which only clusters load, 490 KB the dashboard's code editor, 1,900 KB (500 KB packed)
+    // TypeScript's checker for it, and 450 KB the guides.
+    packedBytes: 1_870 * KB,
+    unpackedBytes: 6_950 * KB,
   },
 };
 

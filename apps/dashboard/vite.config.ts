@@ -7,10 +7,12 @@ import { guidePages } from "../../scripts/guide-pages.ts";
 import { LICENSES_FILE, licensesText, thirdPartyPackages } from "../../scripts/third-party-licenses.ts";
 // @boundaries-ignore where our sources lie is written at the root, once
 import { sourceAliases } from "../../source-aliases.ts";
+import { COMPILER_PATH, typeChecker } from "./type-checker.ts";
 
 export default defineConfig({
   plugins: [react(), preloadFont(), guides(), adoptStyles(), keepLicenses()],
   resolve: { alias: sourceAliases },
+  worker: { format: "es", plugins: () => [typeChecker()] },
   build: {
     target: "es2023",
     // The page is served under `default-src 'self'`: nothing may become a data: address or an inline script.
@@ -83,7 +85,7 @@ function keepLicenses(): Plugin {
       const assets = Object.values(bundle).flatMap((file) =>
         file.type === "asset" ? file.originalFileNames : [],
       );
-      const source = licensesText(thirdPartyPackages([...this.getModuleIds(), ...assets]));
+      const source = licensesText(thirdPartyPackages([...this.getModuleIds(), ...assets, COMPILER_PATH]));
       this.emitFile({ type: "asset", fileName: LICENSES_FILE, source });
     },
   };

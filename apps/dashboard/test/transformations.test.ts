@@ -1,5 +1,5 @@
 import type { DestinationView, SourceView, TransformationView } from "@sluice/control-api";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { completionsAt, knownFields } from "../src/pages/transformations/code/completions.js";
 import { differenceOf } from "../src/pages/transformations/difference/difference-view.js";
@@ -218,6 +218,52 @@ describeInBrowser("transformations", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
     expect(await isInEditor()).toBe(false);
+  });
+
+  test("knows the types of messages and of tracking plans: completes, underlines a mistake, and says what a name is", async () => {
+    await dashboard.api("PUT", `/sources/${dashboard.sourceId}/plan`, {
+      plan: {
+        track: {
+          "Plan Chosen": {
+            properties: { seats: { type: "integer" }, tier: { enum: ["pro", "team"] } },
+            additionalProperties: false,
+          },
+        },
+      },
+    });
+    await page.goto(`${dashboard.url}/transformations/new`);
+    await type(
+      `import type { Message } from "@sluice/transformations";
+export default function transform(message: Message) {
+  if (message.type === "track" && message.event === "Plan Chosen") message.properties.`,
+    );
+    await page.keyboard.type("ti");
+    const offered = page.locator(".cm-tooltip-autocomplete li");
+    await offered.getByText('"pro" | "team" | undefined').waitFor();
+    expect(await offered.count()).toBe(1);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.keyboard.insertText(" = 'basic';\n  return message;\n}\n");
+    const underlined = page.locator(".cm-lintRange-error");
+    await underlined.filter({ hasText: "tier" }).waitFor();
+    const hovering = (place: Locator, shown: string) => async () => {
+      await page.mouse.move(0, 0);
+      await place.hover();
+      return page
+        .locator(shown)
+        .textContent({ timeout: 3_000 })
+        .catch(() => undefined);
+    };
+    await expect
+      .poll(hovering(underlined.first(), ".cm-diagnostic"))
+      .toContain(`Type '"basic"' is not assignable to type '"pro" | "team" | undefined'`);
+    expect(await violations(page)).toEqual([]);
+    await type(
+      "import type { Message } from '@sluice/transformations';\nexport default (message: Message) => (message.receivedAt ? message : null);\n",
+    );
+    await expect.poll(() => underlined.count()).toBe(0);
+    await expect.poll(hovering(editor().getByText("receivedAt"), ".cm-type")).toBe("receivedAt: string");
+    await dashboard.api("DELETE", `/sources/${dashboard.sourceId}/plan`);
   });
 
   test("each save is a version, and an earlier one is put in force in one step", async () => {

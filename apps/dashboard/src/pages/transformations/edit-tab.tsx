@@ -8,6 +8,7 @@ import { Card } from "../../ui/layout/page.js";
 import { issueAt, issuesOf } from "../../words/errors.js";
 import { CodeEditor, type CodeProblem } from "./code/code-editor.js";
 import { type KnownFields, knownFields } from "./code/completions.js";
+import { useCodeTypes } from "./code/types/use-code-types.js";
 import { DryRunCard } from "./dry-run-card.js";
 import { EMPTY_START, READY_STARTS } from "./start-code.js";
 import { MessagesCard } from "./trial/messages-card.js";
@@ -34,7 +35,9 @@ export function EditTab({
 }) {
   const trial = useTrial(transformation?.id, draft);
   const sourceId = trial.input.kind === "newest" ? trial.input.sourceId : "";
-  const known = useKnownFields(trial.messages, sourceId, transformation?.secretNames ?? []);
+  const plans = usePlans(sourceId);
+  const known = useKnownFields(trial.messages, plans, transformation?.secretNames ?? []);
+  const { types, mistakes } = useCodeTypes(draft.code, draft.language === "typescript", plans);
   const [wasEntered, setEntered] = useState(false);
   const isNameMissing = wasEntered && draft.name.trim() === "";
   return (
@@ -69,6 +72,8 @@ export function EditTab({
                 language={draft.language}
                 problems={problemsOf(trial)}
                 known={known}
+                types={types}
+                mistakes={mistakes}
                 onChange={(code) => onChange({ code })}
               />
             </div>
@@ -115,18 +120,22 @@ function problemsOf({ query, chosen }: Trial): readonly CodeProblem[] {
   return problem === undefined ? [] : [problem];
 }
 
-/** What can be completed: from seen messages, the events of all sources, and tracking plans. Empty `sourceId`: of all sources. */
-function useKnownFields(
-  messages: readonly JsonObject[],
-  sourceId: string,
-  secretNames: readonly string[],
-): KnownFields {
+/** The tracking plans of a source. Empty `sourceId`: of all sources. */
+function usePlans(sourceId: string): readonly unknown[] {
   const api = useApi();
-  const seen = useEventNames().data ?? [];
   const sources = (useSources().data ?? []).filter(({ id }) => sourceId === "" || sourceId === id);
   const plans = useQueries({ queries: sources.map(({ id }) => planQuery(api, id)) });
-  const planned = plans.flatMap(({ data }) => (data ? plannedEvents(data.plan) : []));
-  return knownFields(messages, [...planned, ...seen], secretNames);
+  return plans.flatMap(({ data }) => (data ? [data.plan] : []));
+}
+
+/** What can be completed: from seen messages, the events of all sources, and tracking plans. */
+function useKnownFields(
+  messages: readonly JsonObject[],
+  plans: readonly unknown[],
+  secretNames: readonly string[],
+): KnownFields {
+  const seen = useEventNames().data ?? [];
+  return knownFields(messages, [...plans.flatMap(plannedEvents), ...seen], secretNames);
 }
 
 /** The track events of a plan, with the properties that it names. */

@@ -6,7 +6,9 @@ export interface Start {
 
 export const EMPTY_START: Start = {
   name: "",
-  code: `export default function transform(message, { secrets, log }) {
+  code: `import type { Context, Message } from "@sluice/transformations";
+
+export default function transform(message: Message, { secrets, log }: Context) {
   // Return the message, a changed one, several in an array, or null to drop it.
   return message;
 }

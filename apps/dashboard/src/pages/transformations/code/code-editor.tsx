@@ -8,12 +8,14 @@ import {
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { javascript, javascriptLanguage, typescriptLanguage } from "@codemirror/lang-javascript";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
-import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useId, useLayoutEffect, useRef } from "react";
-import { completionsAt, type KnownFields } from "./completions.js";
+import { completionsAt, type KnownFields, type KnownName } from "./completions.js";
+import type { Mistake } from "./types/checked-code.js";
+import type { AskedTypes } from "./types/use-code-types.js";
 
 const KEYWORD = "light-dark(oklch(0.44 0.14 300), oklch(0.83 0.09 305))";
 const STRING = "light-dark(oklch(0.43 0.1 155), oklch(0.83 0.1 155))";
@@ -48,6 +50,14 @@ const codeTheme = [
       color: "var(--ink)",
     },
     ".cm-completionDetail": { color: "var(--ink-soft)", fontStyle: "normal" },
+    ".cm-type": {
+      fontFamily: "var(--mono)",
+      padding: "6px 10px",
+      maxWidth: "60ch",
+      maxHeight: "220px",
+      overflow: "auto",
+      whiteSpace: "pre-wrap",
+    },
     ".cm-diagnostic-error": { borderLeftColor: "var(--bad)", padding: "6px 10px" },
   }),
   syntaxHighlighting(
@@ -76,12 +86,15 @@ interface Props {
   readonly language: Language;
   readonly problems: readonly CodeProblem[];
   readonly known: KnownFields;
+  /** Of TypeScript. Mistakes do not keep the code from running. */
+  readonly types: AskedTypes;
+  readonly mistakes: readonly Mistake[];
   readonly onChange: (value: string) => void;
 }
 
 /** CodeMirror. `value` replaces its text only if that differs. */
 export function CodeEditor(props: Props) {
-  const { label, value, language, problems } = props;
+  const { label, value, language, problems, mistakes } = props;
   const hintId = useId();
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(null);
@@ -114,11 +127,11 @@ export function CodeEditor(props: Props) {
   useEffect(() => {
     editor.current?.dispatch({ effects: LANGUAGE.reconfigure(languageOf(language, latest)) });
   }, [language]);
-  const marked = JSON.stringify(problems);
+  const marked = JSON.stringify([problems, mistakes]);
   useEffect(() => {
     const view = editor.current;
-    if (view !== null)
-      view.dispatch(setDiagnostics(view.state, diagnosticsOf(view.state, JSON.parse(marked))));
+    const [ran, typed] = JSON.parse(marked);
+    if (view !== null) view.dispatch(setDiagnostics(view.state, diagnosticsOf(view.state, ran, typed)));
   }, [marked]);
   return (
     <div>
@@ -146,6 +159,12 @@ function extensions(latest: Latest): readonly Extension[] {
     closeBrackets(),
     autocompletion({ icons: false }),
     EditorState.tabSize.of(2),
+    hoverTooltip(async (view, at) => {
+      const code = view.state.doc.toString();
+      const found = isTyped(latest) ? await latest.current.types.hover(code, at) : undefined;
+      if (found === undefined || view.state.doc.toString() !== code) return null;
+      return { pos: found.from, end: found.to, above: true, create: () => ({ dom: typeText(found.text) }) };
+    }),
     LANGUAGE.of(languageOf(latest.current.language, latest)),
     keymap.of([
       ...closeBracketsKeymap,
@@ -192,9 +211,12 @@ function leaveWithTab(view: EditorView): boolean {
 
 function languageOf(language: Language, latest: Latest): Extension {
   const isTypescript = language === "typescript";
-  const complete = ({ state, pos, explicit }: CompletionContext) => {
+  const complete = async ({ state, pos, explicit }: CompletionContext) => {
     const { from, text } = state.doc.lineAt(pos);
-    const found = completionsAt(text.slice(0, pos - from), latest.current.known);
+    const before = text.slice(0, pos - from);
+    const known = completionsAt(before, latest.current.known);
+    const typed = await typedNames(state.doc.toString(), pos, before, latest);
+    const found = typed === undefined ? known : { ...typed, names: withKnown(typed.names, known?.names) };
     if (found === undefined || (found.names.length === 0 && !explicit)) return null;
     return { from: from + found.from, options: [...found.names], validFor: /^[\w$ ]*$/ };
   };
@@ -202,7 +224,48 @@ function languageOf(language: Language, latest: Latest): Extension {
   return [javascript({ typescript: isTypescript }), data.of({ autocomplete: complete })];
 }
 
-function diagnosticsOf(state: EditorState, problems: readonly CodeProblem[]) {
+const isTyped = ({ current }: Latest): boolean => current.language === "typescript";
+
+/** Names that a type has behind the dot; undefined if there is none, or nothing is known of it. */
+async function typedNames(code: string, at: number, line: string, latest: Latest) {
+  const [, name] = /\.\s*([\w$]*)$/.exec(line) ?? [];
+  if (name === undefined || !isTyped(latest)) return undefined;
+  const names = await latest.current.types.members(code, at - name.length);
+  return names === undefined || names.length === 0 ? undefined : { from: line.length - name.length, names };
+}
+
+/** Names of types, and those that are known from messages. Where a type says more, it says all. */
+function withKnown(typed: readonly KnownName[], known: readonly KnownName[] = []): readonly KnownName[] {
+  const isUnion = typed.some(({ label }) => label === "receivedAt");
+  const labels = new Set(typed.map(({ label }) => label));
+  return isUnion ? [...typed, ...known.filter(({ label }) => !labels.has(label))] : typed;
+}
+
+function typeText(text: string): HTMLElement {
+  const dom = document.createElement("div");
+  dom.className = "cm-type";
+  dom.textContent = text;
+  return dom;
+}
+
+/** What failed when the code ran, and what its types forbid. A mistake of syntax is found by both: it is shown once. */
+function diagnosticsOf(
+  state: EditorState,
+  problems: readonly CodeProblem[],
+  mistakes: readonly Mistake[],
+): Diagnostic[] {
+  const ran = ranDiagnostics(state, problems);
+  const lineOf = ({ from }: { from: number }) => state.doc.lineAt(from).number;
+  const marked = new Set(ran.map(lineOf));
+  const typed = mistakes
+    .filter(({ to }) => to <= state.doc.length)
+    .map(({ from, to, message }): Diagnostic => ({ from, to, severity: "error", message }));
+  return [...ran, ...typed.filter((one) => !marked.has(lineOf(one)))].sort(
+    (one, other) => one.from - other.from,
+  );
+}
+
+function ranDiagnostics(state: EditorState, problems: readonly CodeProblem[]): Diagnostic[] {
   return problems.flatMap(({ message, line, column = 1 }) => {
     if (line === undefined || line < 1 || line > state.doc.lines) return [];
     const { from, to } = state.doc.line(line);
