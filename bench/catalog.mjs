@@ -97,8 +97,8 @@ export const BENCHES = {
   destinations: {
     title: "Packages of destinations, beside the client alone",
     script: "collector/destinations.bench.mjs",
-    args: ["8"],
-    short: ["2"],
+    args: ["5"],
+    short: ["1"],
     isSource: true,
   },
 };

@@ -51,10 +51,12 @@ const loadBefore = loadavg()
 if (willWrite && busy !== undefined && !values.force)
   refuse(`${busy}. Figures of a busy machine mislead: wait, or pass --force, and the page will say so.`);
 
+const LOADER = new URL("../scripts/source-loader.mjs", import.meta.url).href;
+
 /** Runs a bench once, in a process of its own, and resolves with its figures, or with why it was skipped. */
 function runOnce({ script, args, short, isSource }) {
   const child = fork(new URL(script, import.meta.url), values.short ? short : args, {
-    execArgv: isSource ? ["--import", new URL("../scripts/source-loader.mjs", import.meta.url).href] : [],
+    execArgv: isSource ? ["--expose-gc", "--import", LOADER] : [],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const figures = [];
