@@ -50,7 +50,9 @@ async function bodyOf(
   { format, compression }: Format,
 ): Promise<Uint8Array> {
   if (format === "parquet") return parquet(messages);
-  const lines = Buffer.from(`${messages.map(({ payload }) => JSON.stringify(payload)).join("\n")}\n`);
+  const lines = Buffer.from(
+    messages.reduce((text, { payload }) => `${text}${JSON.stringify(payload)}\n`, ""),
+  );
   // Off the main thread.
   if (compression === "gzip") return promisify(gzip)(lines, { level: 6 });
   if (compression === "zstd") return promisify(zstdCompress)(lines);
