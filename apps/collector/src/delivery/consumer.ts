@@ -23,7 +23,13 @@ import { DestinationGate } from "./sending/destination-gate.js";
 import { MessageRound, outgoing, type RoundListener, timestampFormatter } from "./sending/message-round.js";
 import { OpenDestination } from "./sending/open-destination.js";
 import { RangeSettings } from "./sending/range-settings.js";
-import { endsOf, type LeftRange, type RangeUnderWay, settingsIn } from "./sending/range-under-way.js";
+import {
+  askedUntil,
+  endsOf,
+  type LeftRange,
+  type RangeUnderWay,
+  settingsIn,
+} from "./sending/range-under-way.js";
 import { roundTrace } from "./sending/round-trace.js";
 import type { Ledger } from "./settling/ledger.js";
 import { afterRound, type Recovery, type RoundResult, release, STEADY } from "./settling/recovery.js";
@@ -263,7 +269,7 @@ export class Consumer {
   /** What is left is sent again as soon as it may be, and who waits for it is asked whether it still does. */
   #dueNow(): void {
     if (this.#range.left === undefined) this.#range.changed();
-    else this.#range.wait(this.#range.left, Number.NEGATIVE_INFINITY);
+    else this.#range.wait(this.#range.left);
   }
 
   /** Somebody put retries: checks the retry queue. */
@@ -409,10 +415,11 @@ export class Consumer {
   }
 
   /** While the breaker is open, the range is its probe. */
-  #dueAtMs({ range, dueAtMs, first }: LeftRange, nowMs: number): number {
+  #dueAtMs({ range, dueAtMs, notBeforeMs, first }: LeftRange, nowMs: number): number {
     const gate = this.#gate.ask(nowMs);
-    if (gate.kind === "paced") return Math.max(gate.untilMs, dueAtMs);
-    if (gate.kind === "open") return this.#gate.breaker.kind === "open" ? nowMs : dueAtMs;
+    if (gate.kind === "paced") return Math.max(gate.untilMs, dueAtMs, notBeforeMs);
+    if (gate.kind === "open")
+      return Math.max(this.#gate.breaker.kind === "open" ? nowMs : dueAtMs, notBeforeMs);
     const lastMs =
       first === undefined ? Number.POSITIVE_INFINITY : this.#lastCallMs(first, endsOf(range).from);
     return Math.min(gate.untilMs ?? Number.POSITIVE_INFINITY, lastMs);
@@ -423,9 +430,13 @@ export class Consumer {
     const nowMs = clock.monotonic();
     const { left } = this.#range;
     if (left === undefined) return;
-    // Asked for by the other side, which an earlier process has heard.
-    const notBeforeMs = Math.min(...works.map(({ retry }) => retry?.notBeforeMs ?? Number.NEGATIVE_INFINITY));
-    if (notBeforeMs > nowMs && works.length > 0) {
+    const gate = this.#gate.ask(nowMs);
+    // The other side may have asked an earlier process to wait. The last attempt is made anyway.
+    const notBeforeMs = works.reduce(
+      (least, { retry }) => Math.min(least, askedUntil(retry)),
+      Number.MAX_VALUE,
+    );
+    if (gate.kind !== "dead" && works.length > 0 && notBeforeMs > nowMs) {
       this.#range.wait(left, notBeforeMs);
       this.#pump();
       return;
@@ -436,7 +447,7 @@ export class Consumer {
       this.#pump();
       return;
     }
-    if (this.#gate.ask(nowMs).kind === "open") this.#gate.enter(nowMs);
+    if (gate.kind === "open") this.#gate.enter(nowMs);
     const offsets = started.map(({ stored }) => stored.offset);
     this.#range.repeat(left, offsets, { random: clock.random(), sinceMs: Math.round(nowMs) });
     batches?.repeat(left.range.id, endsOf(left.range));

@@ -26,7 +26,9 @@ export interface LeftRange {
   readonly hasFailed: boolean;
   /** A monotonic reading. */
   readonly dueAtMs: number;
-  /** Of the message that has waited longest. Absent: it has not failed, or did so in an earlier process. */
+  /** A monotonic reading, until which the other side asked to wait. */
+  readonly notBeforeMs: number;
+  /** The retry of the message that is due first. Absent: it has not failed, or did so in an earlier process. */
   readonly first?: Retry;
 }
 
@@ -48,11 +50,12 @@ type State =
       isAborted: boolean;
       /** The earliest of the retries of its messages. */
       first: Retry | undefined;
-      dueAtMs: number;
       /** The same for all its messages, so that they are retried, and given up, together. */
       readonly random: number;
       readonly sinceMs: number;
     };
+
+const AT_ONCE = { dueAtMs: Number.NEGATIVE_INFINITY, notBeforeMs: Number.NEGATIVE_INFINITY };
 
 /** Retries that are looked up at once. */
 const TOGETHER = 500;
@@ -70,8 +73,7 @@ export class RangeUnderWay {
   constructor(options: RangeUnderWayOptions) {
     this.#options = options;
     const { range } = options.stored;
-    if (range !== undefined)
-      this.#state = { kind: "left", range, hasFailed: false, dueAtMs: Number.NEGATIVE_INFINITY };
+    if (range !== undefined) this.#state = { kind: "left", range, hasFailed: false, ...AT_ONCE };
   }
 
   /** Nothing else may be sent before it ended. */
@@ -131,7 +133,7 @@ export class RangeUnderWay {
   ): void {
     this.#setState({
       ...{ kind: "sending", range, isRepeated, open: new Set(offsets), isWhole: true, isAborted: false },
-      ...{ first: undefined, dueAtMs: Number.POSITIVE_INFINITY, ...shared },
+      ...{ first: undefined, ...shared },
     });
   }
 
@@ -144,19 +146,18 @@ export class RangeUnderWay {
     if (state.kind !== "sending" || !state.open.delete(offset)) return undefined;
     state.isAborted ||= outcome.kind === "aborted";
     state.isWhole &&= isOfWhole(outcome);
-    if (retry !== undefined && !(retry.dueAtMs >= state.dueAtMs)) {
-      state.dueAtMs = retry.dueAtMs;
+    if (retry !== undefined && (state.first === undefined || retry.dueAtMs < state.first.dueAtMs))
       state.first = retry;
-    }
     if (state.open.size > 0) return undefined;
-    const { range, first, dueAtMs } = state;
+    const { range, first } = state;
     if (state.isAborted) {
-      this.#setState({ kind: "left", range, hasFailed: false, dueAtMs: Number.NEGATIVE_INFINITY });
+      this.#setState({ kind: "left", range, hasFailed: false, ...AT_ONCE });
       return undefined;
     }
     const isKept = state.isWhole && first !== undefined && this.#options.isInForce(settingsIn(range));
     if (!isKept) return this.over();
-    this.#setState({ kind: "left", range, hasFailed: true, dueAtMs, first });
+    const { dueAtMs } = first;
+    this.#setState({ kind: "left", range, hasFailed: true, dueAtMs, notBeforeMs: askedUntil(first), first });
     return undefined;
   }
 
@@ -169,9 +170,9 @@ export class RangeUnderWay {
     return state.kind === "sending" && !state.isRepeated ? undefined : offsetsOf(state.range);
   }
 
-  /** Sends what is left at this time, and not before. */
-  wait(left: LeftRange, dueAtMs: number): void {
-    this.#setState({ ...left, kind: "left", dueAtMs });
+  /** What is left is sent as soon as it may be, and not before this time, until which the other side asked to wait. */
+  wait(left: LeftRange, notBeforeMs = Number.NEGATIVE_INFINITY): void {
+    this.#setState({ ...left, kind: "left", ...AT_ONCE, notBeforeMs });
   }
 
   #setState(state: State): void {
@@ -218,6 +219,13 @@ export function settingsIn(range: SentRange): unknown {
 /** The positions of its first and its last message. */
 export function endsOf({ runs }: SentRange): { readonly from: number; readonly to: number } {
   return { from: runs[0]?.[0] ?? 0, to: runs.at(-1)?.[1] ?? 0 };
+}
+
+/** Until when the other side asked to wait with a message, or for how long it can. */
+export function askedUntil(retry: Retry | undefined): number {
+  return retry === undefined
+    ? Number.NEGATIVE_INFINITY
+    : Math.min(retry.notBeforeMs ?? Number.NEGATIVE_INFINITY, retry.dueAtMs);
 }
 
 /** Whether a message ended like all of a range of which nothing arrived, as far as is known: no target is finished with it. */
