@@ -25,7 +25,11 @@ test.each<[string, Partial<HealthFacts>, RegExp | undefined]>([
     { engine: { kind: "disconnected", reason: "connect ECONNREFUSED 10.0.0.1:4222", sinceMs: 0 } },
     /^the NATS servers cannot be reached$/,
   ],
-  ["not safe", { unsafe: "it is not safe" }, /^it is not safe$/],
+  [
+    "not safe, without the addresses",
+    { unsafe: "The NATS servers acknowledge before they sync: n1 at http://10.0.0.1:8222" },
+    /^the NATS servers may lose acknowledged messages$/,
+  ],
 ])("the health of a process: %s", (_, facts, expected) => {
   const health = clusterHealth({ ...WELL, ...facts });
   if (expected === undefined) expect(health).toEqual({ kind: "ready" });

@@ -243,8 +243,13 @@ it("refuses new calls while the engine is away, and finishes those under way whe
   const underWay = store.log.append(idsBatch(["x"]));
   await new Promise((resolve) => setImmediate(resolve));
   faults.cut();
-  expect(store.health()).toMatchObject({ kind: "unavailable", reason: "the engine cannot be reached" });
-  await expect(store.config.put("source", "s", 1)).rejects.toMatchObject({ code: "storage_unavailable" });
+  // What clients are told does not name the address that the log names.
+  const reason = "the servers that keep the log cannot be reached";
+  expect(store.health()).toMatchObject({ kind: "unavailable", reason });
+  await expect(store.config.put("source", "s", 1)).rejects.toMatchObject({
+    ...{ code: "storage_unavailable", detail: reason },
+    cause: { message: "the engine cannot be reached" },
+  });
   faults.heal();
   expect(await underWay).toMatchObject({ duplicates: [] });
   expect(store.health()).toEqual({ kind: "ready" });

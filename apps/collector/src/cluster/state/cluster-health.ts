@@ -54,6 +54,7 @@ const PATIENCE_MS = 10_000;
 
 /** The part that clients may read. The log has the reasons, which name addresses. */
 export const ENGINE_AWAY = "the NATS servers cannot be reached";
+const ENGINE_UNSAFE = "the NATS servers may lose acknowledged messages";
 export const ENGINE_SILENT = "the NATS servers do not answer, so most of them may be away";
 
 /** Whether requests that this process passes on are answered. */
@@ -74,7 +75,7 @@ export function clusterHealth({
   unanswered,
   unsafe,
 }: HealthFacts): Health {
-  if (unsafe !== undefined) return { kind: "unavailable", reason: unsafe };
+  if (unsafe !== undefined) return { kind: "unavailable", reason: ENGINE_UNSAFE };
   if (engine.kind === "disconnected" && engineMs > PATIENCE_MS)
     return { kind: "unavailable", reason: ENGINE_AWAY };
   if (unanswered !== undefined && unanswered.ms > PATIENCE_MS)

@@ -20,6 +20,9 @@ export interface LeadingParts {
   now(): number;
 }
 
+/** Clients read it. The engine's own reason names addresses: it is the cause, which only the log shows. */
+const ENGINE_AWAY = "the servers that keep the log cannot be reached";
+
 /** The owner's connection to its store: writes go through the log, and reads to the local copy. */
 export class LeadingConnection implements StoreConnection {
   readonly #parts: LeadingParts;
@@ -41,13 +44,18 @@ export class LeadingConnection implements StoreConnection {
     if (this.#ended !== undefined) return { kind: "unavailable", ...this.#ended };
     const engine = this.#parts.engine.health();
     if (engine.kind === "disconnected")
-      return { kind: "unavailable", reason: engine.reason, sinceMs: engine.sinceMs };
+      return { kind: "unavailable", reason: ENGINE_AWAY, sinceMs: engine.sinceMs };
     return this.#parts.copy.health();
   }
 
   check(): void {
     const health = this.health();
-    if (health.kind === "unavailable") throw new StorageUnavailable(health.reason);
+    if (health.kind === "ready") return;
+    const engine = this.#parts.engine.health();
+    throw new StorageUnavailable(
+      health.reason,
+      engine.kind === "disconnected" ? new Error(engine.reason) : undefined,
+    );
   }
 
   async ask<Name extends OperationName>(
