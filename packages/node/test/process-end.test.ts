@@ -162,6 +162,15 @@ describe("at the end of the process", () => {
     expect(stderr).toContain("Error: the host's own");
   });
 
+  it("nothing of a client that was closed holds the process", async () => {
+    const source = `${CREATE}analytics.track({ userId: "u", event: "E" });
+      await analytics.close();
+      for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+      console.log(process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap"));`;
+    const { code, stdout } = await runProgram(source, { url: collector.url }).ended;
+    expect([code, stdout, arrived()]).toEqual([0, "[]\n", 1]);
+  });
+
   it("an unused or idle client does not keep the process alive", async () => {
     const source = `${CREATE} new Analytics({ writeKey: "k", host: url }); analytics.track({ userId: "u", event: "E" }); await analytics.flush(); console.log("flushed");`;
     const { code, stdout } = await runProgram(source, { url: collector.url }).ended;

@@ -68,11 +68,11 @@ describe("invalid settings are refused with the path of the wrong field", () => 
       { webhooks: [{ url: "https://hooks.example:00/" }] },
       "settings.webhooks[0].url: invalid_url",
     ],
-    [
-      "credentials in a URL",
-      { webhookUrl: "https://u:p@hooks.example/" },
-      "settings.webhookUrl: credentials_in_url",
-    ],
+    ...["u:p@", ":p@", "u@", "u:@", "%20:p@"].map((user): [string, unknown, string] => [
+      `credentials in a URL: ${user}`,
+      { webhooks: [{ url: `https://${user}hooks.example/` }] },
+      "settings.webhooks[0].url: credentials_in_url",
+    ]),
     [
       "the second URL on a private address",
       { webhooks: [{ url: URL_A }, { url: "http://10.0.0.1/" }] },

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cli, collectorForCli, receiver } from "../support/cli.js";
 import { startProxy } from "../support/proxy.js";
@@ -112,6 +115,20 @@ describe("messages and deliveries for people", () => {
     expect((await at.sluice([...one, "--dry-run"])).out).toBe("1 message would be sent again\n");
     expect((await at.sluice(one)).out).toContain("1 message will be sent again\n");
     for (const name of ["Well", "Broken one"]) await at.sluice(["destinations", "delete", name, "--yes"]);
+  });
+
+  it("show how a message departs from a plan that only reports", async () => {
+    const plan = join(mkdtempSync(join(tmpdir(), "sluice-plan-")), "plan.json");
+    const track = { Planned: { type: "object", properties: { sum: { type: "number" } }, required: ["sum"] } };
+    writeFileSync(plan, JSON.stringify({ name: "Shop", track }));
+    const [{ id: sourceId }] = (await json(["sources", "list"])).items;
+    await at.sluice(["sources", "plan", "set", sourceId, plan, "--mode", "report"]);
+    const { messageId } = await json(["send", "track", "--event", "Planned"]);
+    const violation = "`properties` must have the property `sum`";
+    expect((await at.sluice(["messages", "get", messageId])).out).toContain(`plan_violation ${violation}`);
+    expect((await at.sluice(["messages", "list", "event:Planned"])).out).toContain(messageId);
+    expect((await at.sluice(["messages", "list", "--rejected"])).out).not.toContain(messageId);
+    await at.sluice(["sources", "plan", "remove", sourceId, "--yes"]);
   });
 
   it("say that a message does not exist", async () => {
