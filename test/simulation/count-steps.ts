@@ -21,6 +21,7 @@ const NAMES: Record<Step["kind"], string> = {
   application: "acts of an application",
   source: "changes of a source",
   messages: "bursts of messages",
+  front: "fronts that ask to wait",
 };
 
 const STORES: readonly Scenario["store"][] = ["memory", "embedded", "replicated"];

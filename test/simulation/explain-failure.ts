@@ -13,9 +13,9 @@ export function violationLines(violations: readonly Violation[]): string[] {
   return violations.length > SHOWN ? [...lines, `  and ${violations.length - SHOWN} more`] : lines;
 }
 
-/** The store is named because a seed has another one if it may choose. */
-export function replayCommand({ seed, store }: Scenario): string {
-  return `npm run simulate -- --store ${store} --replay ${seed}`;
+/** Store and theme are named because a seed has others if it may choose. */
+export function replayCommand({ seed, store, theme }: Scenario): string {
+  return `npm run simulate -- --store ${store} --theme ${theme} --replay ${seed}`;
 }
 
 /** Says what failed, the smallest scenario that still fails, and the command that replays it. */

@@ -56,7 +56,7 @@ async function runSeeds(first: number, count: number): Promise<void> {
   const sum = { simulatedMs: 0, messages: 0, posts: 0 };
   const played: Scenario[] = [];
   for (let seed = first; seed < first + count; seed++) {
-    const scenario = generate(seed, options.store);
+    const scenario = generate(seed, options);
     const result = await run(scenario);
     played.push(scenario);
     sum.simulatedMs += result.simulatedMs;
@@ -78,5 +78,5 @@ async function runSeeds(first: number, count: number): Promise<void> {
 if (options.wantsHelp) console.log(USAGE);
 else if (options.scenario !== undefined)
   await replay(JSON.parse(readFileSync(options.scenario, "utf8")) as Scenario);
-else if (options.replay !== undefined) await replay(generate(options.replay, options.store));
+else if (options.replay !== undefined) await replay(generate(options.replay, options));
 else await runSeeds(options.seed, options.seeds);

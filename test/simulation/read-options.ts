@@ -9,6 +9,7 @@ export const USAGE = `npm run simulate -- [options]
   --replay S      run one seed and print everything that happens
   --scenario F    the same for a scenario in a file, as a failure leaves it
   --store S       the store of all runs: memory, embedded or replicated (default: the seed decides)
+  --theme T       what all runs are about: any, people, deletions or waits (default: the seed decides)
   --invariant I   only this invariant
   --keep-going    do not stop at the first seed that fails
   --no-shrink     do not look for the smallest scenario that fails`;
@@ -19,6 +20,7 @@ export interface Options {
   readonly replay: number | undefined;
   readonly scenario: string | undefined;
   readonly store: Scenario["store"] | undefined;
+  readonly theme: Scenario["theme"] | undefined;
   readonly invariant: string | undefined;
   readonly keepsGoing: boolean;
   readonly shrinks: boolean;
@@ -26,6 +28,7 @@ export interface Options {
 }
 
 const STORES: readonly Scenario["store"][] = ["memory", "embedded", "replicated"];
+const THEMES: readonly Scenario["theme"][] = ["any", "people", "deletions", "waits"];
 const NAMES: readonly string[] = INVARIANTS.map(({ name }) => name);
 
 /** Throws an error with a sentence for the user: a misspelled option must not look like a run in which nothing failed. */
@@ -38,19 +41,21 @@ export function readOptions(args: readonly string[]): Options {
       replay: { type: "string" },
       scenario: { type: "string" },
       store: { type: "string" },
+      theme: { type: "string" },
       invariant: { type: "string" },
       "keep-going": { type: "boolean", default: false },
       "no-shrink": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  const { replay, scenario, store, invariant } = values;
+  const { replay, scenario, store, theme, invariant } = values;
   return {
     seeds: wholeNumber("seeds", values.seeds),
     seed: wholeNumber("seed", values.seed),
     replay: replay === undefined ? undefined : wholeNumber("replay", replay),
     scenario,
     store: store === undefined ? undefined : oneOf("store", store, STORES),
+    theme: theme === undefined ? undefined : oneOf("theme", theme, THEMES),
     invariant: invariant === undefined ? undefined : oneOf("invariant", invariant, NAMES),
     keepsGoing: values["keep-going"],
     shrinks: !values["no-shrink"],

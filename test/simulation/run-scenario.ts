@@ -1,4 +1,9 @@
-import { AUDIENCE, type AudienceDocument } from "@sluice/audiences";
+import {
+  AUDIENCE,
+  type AudienceDocument,
+  COMPUTED_TRAIT,
+  type ComputedTraitDocument,
+} from "@sluice/audiences";
 import type { OperationView } from "@sluice/control-api";
 import type { Delivery, Offset, StoredMessage } from "@sluice/event-log";
 import { BEFORE_FIRST } from "@sluice/event-log";
@@ -103,7 +108,10 @@ async function heal(cast: Cast): Promise<void> {
   // Applications and collectors that are down start again, and messages that are on the agenda are sent.
   await world.pass(4 * 3_600_000);
   disk.health = GOOD_DISK;
-  for (const { link } of sdks) link.weather = FAIR;
+  for (const sdk of sdks) {
+    sdk.link.weather = FAIR;
+    sdk.front = undefined;
+  }
   for (const receiver of receivers.all()) {
     receiver.link.weather = FAIR;
     if (!receiver.isDead) receiver.behaviour = { kind: "takes" };
@@ -214,6 +222,7 @@ async function judge(scenario: Scenario, cast: Cast): Promise<Violation[]> {
     dropped: droppedMessages(cast, messages),
     logText,
     audiences: await cast.collector.store.config.list<AudienceDocument>(AUDIENCE),
+    counts: await cast.collector.store.config.list<ComputedTraitDocument>(COMPUTED_TRAIT),
     deletions: await deletionsOf(cast),
     profileIds: await profilesOf(cast),
     postsOf: ({ id }, messageId) => posts.get(`${id} ${messageId}`) ?? [],

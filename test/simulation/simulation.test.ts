@@ -17,8 +17,8 @@ describe("the simulated world", () => {
     ["replicated", 1],
   ] as const)("repeats a seed with the %s store", async (store, seeds) => {
     for (let seed = 1; seed <= seeds; seed++) {
-      const first = await runScenario(generate(seed, store));
-      const second = await runScenario(generate(seed, store));
+      const first = await runScenario(generate(seed, { store }));
+      const second = await runScenario(generate(seed, { store }));
       expect(second.traceHash, `seed ${seed}`).toBe(first.traceHash);
     }
   });

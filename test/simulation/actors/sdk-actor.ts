@@ -1,8 +1,10 @@
 import { SpoolDirectory } from "../../../packages/node/src/spool/spool-directory.js";
+import type { FrontStep } from "../scenario/steps/front.js";
 import { type Listeners, simulatedBuiltIns } from "../world/application/built-ins.js";
 import { ApplicationDisk } from "../world/application/disk.js";
 import { Link } from "../world/link.js";
 import { Machine, ProcessClock } from "../world/machine.js";
+import type { Random } from "../world/random.js";
 import type { World } from "../world/world.js";
 import type { History } from "./history.js";
 import type { ServedAnswer } from "./memory-server.js";
@@ -46,11 +48,15 @@ export class SdkActor {
   readonly machine: Machine;
   readonly link: Link;
   readonly disk: ApplicationDisk;
+  /** What answers a share of the requests instead of the collector. */
+  front: Pick<FrontStep, "status" | "share" | "retryAfter"> | undefined;
   readonly #options: SdkActorOptions;
   readonly #listeners: Listeners = new Map();
   /** The latest one, and those that still close. */
   #running: SdkRun | undefined;
   readonly #closing = new Set<SdkRun>();
+  readonly #atFront: Random;
+  #refusals = 0;
   #runs = 0;
   #made = 0;
   /** So many changes of the disk from now on, the process ends in the middle of one. */
@@ -61,6 +67,7 @@ export class SdkActor {
     this.#options = options;
     this.machine = new Machine(world, plan.name);
     this.link = new Link(world, plan.name);
+    this.#atFront = world.random.fork(`in front of ${plan.name}`);
     this.disk = new ApplicationDisk(world, plan.name);
   }
 
@@ -198,6 +205,11 @@ export class SdkActor {
     body: Buffer,
   ): Promise<ServedAnswer | "refused" | "cut"> {
     const { world, history, collector, sourceId, plan } = this.#options;
+    const { front } = this;
+    if (front !== undefined && this.#atFront.chance(front.share)) {
+      const wait = front.retryAfter[this.#refusals++ % front.retryAfter.length] ?? "1";
+      return { status: front.status, headers: { "retry-after": wait }, body: "" };
+    }
     const run = collector.runs;
     // The collector may change the bytes of a request, and the network may deliver them twice.
     const answer = await collector.serve({ method: "POST", path, headers, body: new Uint8Array(body) });

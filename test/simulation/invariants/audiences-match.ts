@@ -1,6 +1,6 @@
 import type { StoredMessage } from "@sluice/event-log";
 import type { Condition } from "@sluice/protocol";
-import { everybody, holds } from "../model/people.js";
+import { everybody, holds, type Person, timesOf } from "../model/people.js";
 import type { Scenario } from "../scenario/scenario.js";
 import type { FinishedRun, Invariant } from "./invariant.js";
 
@@ -11,9 +11,9 @@ const JUST_LEFT_MS = 10 * 60_000;
 export const audiencesMatch: Invariant = {
   name: "audiences-match",
   promise:
-    "What destinations were told about a user's audiences is what an evaluation of the whole log says, also when an event leaves a time window or visitors turn out to be users, and nobody is told the same twice in a row.",
+    "What destinations were told about a user's audiences, and how often an event happened to the user, is what an evaluation of the whole log says, also when an event leaves a time window or visitors turn out to be users, and nobody is told the same twice in a row.",
   check(run) {
-    const { scenario, cast, messages, dropped, audiences } = run;
+    const { scenario, cast, messages, dropped } = run;
     const { deletions, suppressed } = cast.history;
     // Notices and events are gone.
     if (dropped.length > 0 || suppressed.size > 0) return [];
@@ -24,10 +24,9 @@ export const audiencesMatch: Invariant = {
     const deleted = new Set(deletions.map(({ identity }) => identity));
     const nowMs = cast.collector.machine.wallMs;
     const wrong: string[] = [];
-    for (const { value } of audiences) {
-      const { key, condition } = value;
-      if (hasWindow(condition) && isSetBack(scenario)) continue;
-      for (const destinationId of value.destinationIds) {
+    for (const { key, destinationIds, isTimed, valueAt } of toldThings(run)) {
+      if (isTimed && isSetBack(scenario)) continue;
+      for (const destinationId of destinationIds) {
         const told = toldTo(destinationId, key, messages);
         for (const [person, ids] of people) {
           // What a deletion left of a joint profile is another question.
@@ -39,9 +38,9 @@ export const audiencesMatch: Invariant = {
           for (const id of ids)
             if (told.get(id)?.isTwice === true)
               wrong.push(`${destinationId} was told twice that ${id} in ${key} is ${told.get(id)?.value}`);
-          const expected = holds(condition, person, nowMs);
-          if (holds(condition, person, nowMs - JUST_LEFT_MS) !== expected) continue;
-          const value = told.get(person.id)?.value ?? false;
+          const expected = valueAt(person, nowMs);
+          if (valueAt(person, nowMs - JUST_LEFT_MS) !== expected) continue;
+          const value = told.get(person.id)?.value ?? (typeof expected === "number" ? 0 : false);
           if (value !== expected)
             wrong.push(`${destinationId} believes ${person.id} in ${key}: ${value}, expected ${expected}`);
         }
@@ -50,6 +49,32 @@ export const audiencesMatch: Invariant = {
     return wrong;
   },
 };
+
+/** What destinations are told of each person. */
+interface Told {
+  readonly key: string;
+  readonly destinationIds: readonly string[];
+  /** It changes as time passes. */
+  readonly isTimed: boolean;
+  readonly valueAt: (person: Person, atMs: number) => boolean | number;
+}
+
+function toldThings({ audiences, counts }: FinishedRun): Told[] {
+  return [
+    ...audiences.map(({ value: { key, condition, destinationIds } }) => ({
+      key,
+      destinationIds,
+      isTimed: hasWindow(condition),
+      valueAt: (person: Person, atMs: number) => holds(condition, person, atMs),
+    })),
+    ...counts.map(({ value: { key, destinationIds, withinMs } }) => ({
+      key,
+      destinationIds,
+      isTimed: withinMs !== undefined,
+      valueAt: (person: Person, atMs: number) => timesOf(person, "Happened", withinMs, atMs),
+    })),
+  ];
+}
 
 /** Whether one of the ids was joined to somebody who was deleted. */
 function wasJoined({ cast }: FinishedRun, identity: string, ids: readonly string[]): boolean {

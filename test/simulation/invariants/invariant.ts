@@ -1,4 +1,4 @@
-import type { AudienceDocument } from "@sluice/audiences";
+import type { AudienceDocument, ComputedTraitDocument } from "@sluice/audiences";
 import type { OperationView } from "@sluice/control-api";
 import type { Delivery, Offset, StoredMessage, Versioned } from "@sluice/event-log";
 import type { Post, StoredOutcome } from "../actors/history.js";
@@ -51,6 +51,8 @@ export interface FinishedRun {
   readonly logText: string;
   /** The audiences that exist. */
   readonly audiences: readonly Versioned<AudienceDocument>[];
+  /** The computed traits that exist: each counts the events `Happened`. */
+  readonly counts: readonly Versioned<ComputedTraitDocument>[];
   /** The status of each deletion, by its id. */
   readonly deletions: ReadonlyMap<string, string>;
   /** The users that have a profile. */

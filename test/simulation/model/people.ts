@@ -54,6 +54,18 @@ function timeOf(message: StoredMessage["message"], receivedAtMs: number): number
   return Math.min(receivedAtMs, Math.abs(wrongByMs) > 5_000 ? saidMs + wrongByMs : saidMs);
 }
 
+/** How often an event happened to a person, within a time. */
+export function timesOf(
+  { events }: Person,
+  event: string,
+  withinMs: number | undefined,
+  nowMs: number,
+): number {
+  return events.filter(
+    (one) => one.event === event && nowMs - one.atMs < (withinMs ?? Number.POSITIVE_INFINITY),
+  ).length;
+}
+
 /** Whether a condition of a scenario holds. */
 export function holds(condition: Condition, person: Person, nowMs: number): boolean {
   switch (condition.kind) {
@@ -70,8 +82,8 @@ export function holds(condition: Condition, person: Person, nowMs: number): bool
         : value === condition.value;
     }
     case "event": {
-      const { event, withinMs = Number.POSITIVE_INFINITY, times } = condition;
-      const count = person.events.filter((one) => one.event === event && nowMs - one.atMs < withinMs).length;
+      const { event, withinMs, times } = condition;
+      const count = timesOf(person, event, withinMs, nowMs);
       if ("atLeast" in times) return count >= times.atLeast;
       return "atMost" in times ? count <= times.atMost : count === times.exactly;
     }

@@ -86,4 +86,20 @@ export const BUGS_OF_APPLICATIONS: readonly PlantedBug[] = [
     withinSeeds: 50,
     foundAt: 28,
   },
+  {
+    name: "second-429-shortens-the-wait",
+    breaks: "A second 429 replaces a longer wait of the first.",
+    invariant: "sdk-waits-as-asked",
+    theme: "waits",
+    withinSeeds: 80,
+    foundAt: 34,
+  },
+  {
+    name: "waits-for-the-first-429",
+    breaks: "What waits after a 429 does not hear of a later one, which asked for more.",
+    invariant: "sdk-waits-as-asked",
+    theme: "waits",
+    withinSeeds: 80,
+    foundAt: 38,
+  },
 ];

@@ -7,6 +7,8 @@ export interface PlantedBug {
   readonly invariant: string;
   /** The store of all runs. Absent: the seed decides. */
   readonly store?: "embedded" | "replicated";
+  /** The theme of all runs. Absent: the seed decides. */
+  readonly theme?: "any" | "people" | "deletions" | "waits";
   /** The simulation finds it within the seeds from 1 to this one. */
   readonly withinSeeds: number;
   /** The seed that found it last: `npm run simulate:planted` prints it. */

@@ -1,6 +1,6 @@
 import type { SdkPlan } from "../actors/sdk-actor.js";
 import { type Random, seededRandom } from "../world/random.js";
-import type { DestinationPlan, Scenario } from "./scenario.js";
+import type { DestinationPlan, Scenario, Theme } from "./scenario.js";
 import { STEP_KINDS, type Step, type StepKind } from "./steps.js";
 
 const MINUTE_MS = 60_000;
@@ -8,18 +8,38 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** The others have the store in memory, which nobody runs: it shows where the shipped ones differ from their double. */
 const EMBEDDED_SHARE = 0.65;
 const REPLICATED_SHARE = 0.25;
+const THEMES: readonly Theme[] = [
+  "any",
+  "any",
+  "any",
+  "any",
+  "any",
+  "any",
+  "people",
+  "people",
+  "deletions",
+  "waits",
+];
 
-/** Makes the scenario of a seed. `store`: which store it has. Default: the seed decides. */
-export function generate(seed: number, store?: Scenario["store"]): Scenario {
+/** What the seed does not decide. */
+interface Given {
+  readonly store?: Scenario["store"] | undefined;
+  readonly theme?: Theme | undefined;
+}
+
+/** Makes the scenario of a seed. */
+export function generate(seed: number, given: Given = {}): Scenario {
   const random = seededRandom(seed, "scenario");
+  const theme = given.theme ?? random.fork("theme").pick(THEMES);
   const sources = random.integer(1, 2);
   const cast: Scenario = {
     seed,
-    store: store ?? anyStore(random.fork("store")),
+    theme,
+    store: given.store ?? anyStore(random.fork("store")),
     sources,
     sdks: Array.from({ length: random.integer(1, 2) }, (_, index) => anySdk(random, index, sources)),
     destinations: Array.from({ length: random.integer(1, 3) }, (_, index) =>
-      anyDestination(random, index, sources),
+      anyDestination(random, index, sources, theme),
     ),
     steps: [],
   };
@@ -59,18 +79,19 @@ function anySdk(random: Random, index: number, sources: number): SdkPlan {
   };
 }
 
-function anyDestination(random: Random, index: number, sources: number): DestinationPlan {
+function anyDestination(random: Random, index: number, sources: number, theme: Theme): DestinationPlan {
   return {
     name: `d${index}`,
     sources: Array.from({ length: sources }, (_, source) => source).filter(
       (source) => source === index % sources || random.chance(0.5),
     ),
     order: random.pick(["none", "user"]),
-    concurrency: random.pick([1, 2, 50]),
+    // Of a slow receiver, copies wait in memory.
+    concurrency: theme === "deletions" ? 1 : random.pick([1, 2, 50]),
     retryForMs: random.pick([MINUTE_MS, 30 * MINUTE_MS, 4 * HOUR_MS]),
     dropsOdd: random.chance(0.2),
     isTransformed: random.fork(`transformation ${index}`).chance(0.15),
-    urls: random.pick([1, 1, 1, 2]),
+    urls: theme === "waits" ? 2 : random.pick([1, 1, 1, 2]),
     success: random.pick(["any", "each"]),
   };
 }

@@ -17,9 +17,17 @@ export interface DestinationPlan {
   readonly success: "any" | "each";
 }
 
+/**
+ * What a run is about. Faults of most kinds meet in any; the others leave out what would hide what they are about: `people` has
+ * audiences of users who turn out to be visitors, and nothing is removed; in `deletions`, nothing but deletions removes messages; in
+ * `waits`, receivers, and what stands in front of the collector, ask senders to wait for different times.
+ */
+export type Theme = "any" | "people" | "deletions" | "waits";
+
 /** Everything that a run does. Plain data: it can be printed, shrunk and repeated. */
 export interface Scenario {
   readonly seed: number;
+  readonly theme: Theme;
   /** Where messages are kept: a store in memory, the embedded store in a folder, or the replicated store of a cluster. */
   readonly store: "memory" | "embedded" | "replicated";
   readonly sources: number;

@@ -8,6 +8,7 @@ import { type ClusterStep, clusterSteps } from "./steps/cluster.js";
 import { type CrashStep, crashSteps } from "./steps/crash.js";
 import { type DeletionStep, deletionSteps } from "./steps/deletion.js";
 import { type DiskStep, diskSteps } from "./steps/disk.js";
+import { type FrontStep, frontSteps } from "./steps/front.js";
 import { type ImportStep, importSteps } from "./steps/import.js";
 import { type MessagesStep, messagesSteps } from "./steps/messages.js";
 import { type NetworkStep, networkSteps } from "./steps/network.js";
@@ -39,7 +40,8 @@ export type Step =
   | RaceStep
   | ApplicationStep
   | SourceStep
-  | TransformationStep;
+  | TransformationStep
+  | FrontStep;
 
 /**
  * A kind of step. To add one: write a file in `steps/`, add its type to `Step`, and the kind to `STEP_KINDS`.
@@ -71,6 +73,7 @@ export const STEP_KINDS: readonly StepKind<never>[] = [
   applicationSteps,
   sourceSteps,
   transformationSteps,
+  frontSteps,
 ] as unknown as readonly StepKind<never>[];
 
 export function runStep(step: Step, cast: Cast): void {

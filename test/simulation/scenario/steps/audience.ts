@@ -3,42 +3,59 @@ import type { Random } from "../../world/random.js";
 import { insist } from "../insist.js";
 import type { StepKind } from "../steps.js";
 
-/** An administrator creates an audience, changes its condition, or deletes it. */
+/** An administrator creates an audience, changes its condition, or deletes it; or creates a computed trait, which counts events. */
 export interface AudienceStep {
   readonly kind: "audience";
   readonly atMs: number;
   /** Which of the audiences of the scenario. */
   readonly slot: number;
-  readonly what: "create" | "change" | "delete";
+  readonly what: "create" | "change" | "delete" | "count";
   readonly condition: Condition;
+  /** Of a count: only events of the last so many milliseconds. Absent: all. */
+  readonly withinMs?: number;
   /** Indexes of destinations. */
   readonly destinations: readonly number[];
 }
 
 const SLOTS = 2;
+const CHANGING = ["create", "create", "change", "delete"] as const;
+const GROWING = ["create", "count", "count"] as const;
 const HOUR_MS = 3_600_000;
 
 export const audienceSteps: StepKind<AudienceStep> = {
   kind: "audience",
-  plan: (random, { destinations }, lengthMs) =>
-    Array.from({ length: random.chance(0.4) ? random.integer(1, 4) : 0 }, () => ({
+  plan: (random, { destinations, theme }, lengthMs) =>
+    Array.from({ length: random.chance(theme === "people" ? 1 : 0.4) ? random.integer(1, 4) : 0 }, () => ({
       kind: "audience" as const,
-      atMs: random.integer(0, lengthMs),
+      // Those who exist before the people turn out to be the same must be told of it.
+      atMs: random.integer(0, theme === "people" ? lengthMs / 4 : lengthMs),
       slot: random.integer(0, SLOTS - 1),
-      what: random.pick(["create", "create", "change", "delete"] as const),
+      what: theme === "people" ? random.pick(GROWING) : random.pick(CHANGING),
       condition: anyCondition(random, 2),
+      ...(theme === "people" && random.chance(0.5)
+        ? { withinMs: random.pick([5 * 60_000, HOUR_MS, 5 * HOUR_MS]) }
+        : {}),
       destinations: destinations.flatMap((_, index) => (random.chance(0.7) ? [index] : [])),
     })),
-  run({ slot, what, condition, destinations }, cast) {
+  run({ slot, what, condition, withinMs, destinations }, cast) {
     const { world, collector, audiences } = cast;
     world.note(`audience ${slot}: ${what}`);
+    const destinationIds = destinations.flatMap((index) => cast.destinations[index]?.id ?? []);
+    if (what === "count") {
+      const trait = {
+        ...{ name: `count of ${world.elapsedMs}`, kind: "count", event: "Happened", destinationIds },
+        ...(withinMs === undefined ? {} : { withinMs }),
+      };
+      void insist(world, () => collector.api("POST", "/computed-traits", trait));
+      return;
+    }
     const id = audiences.get(slot);
     if (what === "create") {
       if (id !== undefined) return;
       const body = {
         name: `audience ${slot} of ${world.elapsedMs}`,
         condition,
-        destinationIds: destinations.flatMap((index) => cast.destinations[index]?.id ?? []),
+        destinationIds,
       };
       audiences.set(slot, "");
       insist(world, () => collector.api("POST", "/audiences", body)).then((created) =>

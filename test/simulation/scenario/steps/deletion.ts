@@ -1,4 +1,7 @@
+import type { Random } from "../../world/random.js";
+import { aim } from "../aim.js";
 import { insist } from "../insist.js";
+import type { Scenario } from "../scenario.js";
 import type { StepKind } from "../steps.js";
 
 /** An administrator deletes a user, or a visitor who was never identified. */
@@ -16,10 +19,10 @@ const VISITORS = ["device0", "phone1", "tablet"];
 
 export const deletionSteps: StepKind<DeletionStep> = {
   kind: "deletion",
-  plan: (random, _, lengthMs) =>
-    Array.from({ length: random.chance(0.3) ? random.integer(1, 2) : 0 }, () => ({
+  plan: (random, scenario, lengthMs) =>
+    Array.from({ length: howMany(random, scenario) }, () => ({
       kind: "deletion" as const,
-      atMs: random.integer(0, lengthMs),
+      atMs: scenario.theme === "deletions" ? aim(random, scenario, lengthMs) : random.integer(0, lengthMs),
       ...(random.chance(0.8) ? { userId: random.pick(USERS) } : { anonymousId: random.pick(VISITORS) }),
       suppress: random.chance(0.2),
     })),
@@ -39,3 +42,9 @@ export const deletionSteps: StepKind<DeletionStep> = {
     });
   },
 };
+
+function howMany(random: Random, { theme }: Scenario): number {
+  if (theme === "people") return 0;
+  if (theme === "deletions") return random.integer(1, 4);
+  return random.chance(0.3) ? random.integer(1, 2) : 0;
+}

@@ -1,4 +1,6 @@
 import type { CallFields, CallKind } from "../../actors/sdk-run.js";
+import type { Random } from "../../world/random.js";
+import type { Theme } from "../scenario.js";
 import type { StepKind } from "../steps.js";
 
 /** Who a message names, of the person with a number. */
@@ -10,6 +12,8 @@ type Who =
   | "shared device"
   | "user on shared device"
   | "former user"
+  | "laptop"
+  | "former user on laptop"
   | "alias";
 
 /** An application sends messages of some people. */
@@ -36,9 +40,15 @@ const VISITORS: readonly (readonly Who[])[] = [
   ["visitor", "former user", "both", "alias"],
 ];
 
+/** Those that turn out to be the same, with all that they were before. */
+const MERGING: typeof VISITORS = [
+  ...VISITORS,
+  ["laptop", "former user on laptop", "user", "alias", "laptop", "user"],
+];
+
 export const messagesSteps: StepKind<MessagesStep> = {
   kind: "messages",
-  plan: (random, { sdks }, lengthMs) =>
+  plan: (random, { sdks, theme }, lengthMs) =>
     Array.from({ length: random.integer(2, 8) }, () => ({
       kind: "messages" as const,
       atMs: random.integer(0, lengthMs),
@@ -46,7 +56,7 @@ export const messagesSteps: StepKind<MessagesStep> = {
       count: random.integer(1, 10),
       everyMs: random.pick([0, 0, 20, 1_000, 60_000]),
       users: random.integer(1, 4),
-      who: random.chance(0.6) ? USERS : random.pick(VISITORS),
+      who: anyWho(random, theme),
     })),
   run({ sdk, count, everyMs, users, who }, { world, sdks }) {
     for (let index = 0; index < count; index++) {
@@ -55,6 +65,11 @@ export const messagesSteps: StepKind<MessagesStep> = {
     }
   },
 };
+
+function anyWho(random: Random, theme: Theme): readonly Who[] {
+  if (theme !== "people" && theme !== "deletions") return random.chance(0.6) ? USERS : random.pick(VISITORS);
+  return random.chance(0.1) ? USERS : random.pick(MERGING);
+}
 
 function messageOf(index: number, ids: CallFields): [CallKind, CallFields] {
   if (ids.previousId !== undefined) return ["alias", ids];
@@ -81,6 +96,10 @@ function idsOf(who: Who, person: number): CallFields {
       return { userId, anonymousId: "tablet" };
     case "former user":
       return { userId: `former${person}` };
+    case "laptop":
+      return { anonymousId: `laptop${person}` };
+    case "former user on laptop":
+      return { userId: `former${person}`, anonymousId: `laptop${person}` };
     case "alias":
       return { userId, previousId: `former${person}` };
   }

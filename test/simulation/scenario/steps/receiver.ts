@@ -1,5 +1,6 @@
 import type { Behaviour } from "../../actors/receivers.js";
 import type { Random } from "../../world/random.js";
+import type { Theme } from "../scenario.js";
 import type { StepKind } from "../steps.js";
 
 /** A receiver behaves in some way for a while, and then takes everything again. Or it is dead until the end of the run. */
@@ -15,7 +16,7 @@ export interface ReceiverStep {
 
 export const receiverSteps: StepKind<ReceiverStep> = {
   kind: "receiver",
-  plan: (random, { destinations }, lengthMs) =>
+  plan: (random, { destinations, theme }, lengthMs) =>
     Array.from({ length: random.integer(0, 6) }, () => {
       const destination = random.integer(0, destinations.length - 1);
       const isDead = random.chance(0.05);
@@ -24,7 +25,7 @@ export const receiverSteps: StepKind<ReceiverStep> = {
         atMs: random.integer(0, lengthMs),
         destination,
         url: random.integer(0, (destinations[destination]?.urls ?? 1) - 1),
-        behaviour: isDead ? random.pick(DEAD) : anyBehaviour(random),
+        behaviour: isDead ? random.pick(DEAD) : behaviourIn(theme, random),
         ...(isDead ? {} : { forMs: random.pick([5_000, 60_000, 600_000, 2 * 3_600_000, 9 * 3_600_000]) }),
       };
     }),
@@ -51,6 +52,13 @@ const DEAD: readonly Behaviour[] = [
   { kind: "answers", status: 500, share: 1 },
 ];
 
+function behaviourIn(theme: Theme, random: Random): Behaviour {
+  if (theme === "waits" && random.chance(0.7)) return askingToWait(random);
+  if (theme === "deletions" && random.chance(0.5))
+    return { kind: "slow", ms: random.pick([100, 2_000, 4_900]) };
+  return anyBehaviour(random);
+}
+
 function anyBehaviour(random: Random): Behaviour {
   switch (random.integer(0, 5)) {
     case 0:
@@ -62,13 +70,17 @@ function anyBehaviour(random: Random): Behaviour {
     case 3:
       return { kind: "answers", status: random.pick([400, 404, 501]), share: random.pick([0.3, 1]) };
     case 4:
-      return {
-        kind: "answers",
-        status: random.pick([429, 503]),
-        share: random.pick([0.5, 1]),
-        retryAfter: random.pick(["1", "120", "7200", "999999"]),
-      };
+      return askingToWait(random);
     default:
       return { kind: "answers", status: random.pick([500, 502, 503]), share: random.pick([0.2, 0.9, 1]) };
   }
+}
+
+function askingToWait(random: Random): Behaviour {
+  return {
+    kind: "answers",
+    status: random.pick([429, 503]),
+    share: random.pick([0.5, 1]),
+    retryAfter: random.pick(["1", "120", "7200", "999999"]),
+  };
 }

@@ -1,4 +1,5 @@
 import type { RetentionLimits } from "../../world/sqlite-folder.js";
+import type { Theme } from "../scenario.js";
 import type { StepKind } from "../steps.js";
 
 /** An administrator changes how long messages are kept, and restarts the collector. */
@@ -8,20 +9,25 @@ export interface RetentionStep {
   readonly limits: RetentionLimits;
 }
 
+const REMOVES: readonly Theme[] = ["any", "waits"];
+
 export const retentionSteps: StepKind<RetentionStep> = {
   kind: "retention",
-  plan: (random, { store }, lengthMs) =>
-    Array.from({ length: store === "embedded" ? random.integer(1, 2) : 0 }, () => ({
-      kind: "retention" as const,
-      atMs: random.integer(0, lengthMs),
-      limits: random.pick<RetentionLimits>([
-        {},
-        { maxAgeMs: 60_000 },
-        { maxAgeMs: 3_600_000 },
-        { maxBytes: 1 },
-        { maxBytes: 1_000_000 },
-      ]),
-    })),
+  plan: (random, { store, theme }, lengthMs) =>
+    Array.from(
+      { length: store === "embedded" && REMOVES.includes(theme) ? random.integer(1, 2) : 0 },
+      () => ({
+        kind: "retention" as const,
+        atMs: random.integer(0, lengthMs),
+        limits: random.pick<RetentionLimits>([
+          {},
+          { maxAgeMs: 60_000 },
+          { maxAgeMs: 3_600_000 },
+          { maxBytes: 1 },
+          { maxBytes: 1_000_000 },
+        ]),
+      }),
+    ),
   run({ limits }, { world, collector, folder }) {
     if (folder === undefined) return;
     world.note(`retention ${JSON.stringify(limits)}`);
