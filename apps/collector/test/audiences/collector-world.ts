@@ -20,15 +20,10 @@ export async function openReceiver(
   const got: Json[] = [];
   /** Those that were not answered yet too. */
   const came: Json[] = [];
-  let noteFirst: () => void = () => {};
-  const first = new Promise<void>((resolve) => {
-    noteFirst = resolve;
-  });
   const waiting = new Set<() => void>();
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await textOf(request));
     came.push(body);
-    noteFirst();
     await mayAnswer;
     const status = answer();
     if (status < 300) got.push(body);
@@ -40,8 +35,6 @@ export async function openReceiver(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     got,
     came,
-    /** Resolves when the first request has come. */
-    first,
     /** Resolves when what came fulfils the condition. */
     until: (holds: (got: readonly Json[]) => boolean) =>
       new Promise<void>((resolve) => {
