@@ -165,6 +165,21 @@ class IncidentChecks implements Incidents {
   }
 }
 
+/** What does not answer for so long, such as a thread or a network disk, is unknown. It silences no other incident. */
+const ANSWER_WITHIN_MS = 10_000;
+
+function knownOf<T>(answer: Promise<T>, clock: Clock): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ANSWER_WITHIN_MS, () => resolve(undefined));
+    answer
+      .catch(() => undefined)
+      .then((known) => {
+        cancel();
+        resolve(known);
+      });
+  });
+}
+
 async function observeAll(
   { store, delivery, counters, readDisk, clock }: IncidentDeps,
   {
@@ -176,7 +191,7 @@ async function observeAll(
   const destinations = await Promise.all(
     documents.map(async (document) => ({
       ...document,
-      status: await delivery.status(document.id).catch(() => undefined),
+      status: await knownOf(delivery.status(document.id), clock),
     })),
   );
   const nowMs = clock.now();
@@ -185,7 +200,7 @@ async function observeAll(
     destinations,
     failingSinceMs: failingSince(destinations, failingBefore, nowMs),
     heldBack: store.stats().retentionHeldBack,
-    disk: await readDisk().catch(() => undefined),
+    disk: await knownOf(readDisk(), clock),
     rates: { hour: counters.rates("1h"), day: counters.rates("24h") },
     openedAtMs,
   };

@@ -5,6 +5,10 @@ import type { IncidentView } from "@sluice/control-api";
 import { openMemoryStore, type Store } from "@sluice/event-log";
 import { INCIDENT_SOURCE_ID } from "@sluice/protocol";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { DestinationStatus } from "../../src/delivery/delivery-stage.js";
+import { CHECK_EVERY_MS, startIncidents } from "../../src/incidents/start-incidents.js";
+import { createLogger } from "../../src/process/telemetry/logger.js";
+import { createMetrics } from "../../src/process/telemetry/metrics.js";
 import {
   manualClock,
   startTestCollector,
@@ -322,5 +326,33 @@ describe("the other kinds", () => {
     expect(told(collector)).toEqual(["Messages Refused: Many messages are rejected"]);
     await collector.advance(12 * MINUTE);
     expect(told(collector)).toHaveLength(2);
+  });
+});
+
+describe("what does not answer", () => {
+  const disabled = { health: "url_disabled", disabledTargets: [HOOK] } as unknown as DestinationStatus;
+  const hangs = () => new Promise<never>(() => {});
+  it.each([
+    [
+      "a destination",
+      { status: hangs, readDisk: async () => ({ freeBytes: 1, totalBytes: GB }) },
+      "disk_low",
+    ],
+    ["the disk", { status: async () => disabled, readDisk: hangs }, "url_disabled"],
+  ])("silences no other incident: %s", async (_what, { status, readDisk }, expected) => {
+    const clock = manualClock();
+    const store = openMemoryStore({ clock });
+    await store.config.put("destination", "dst_1", { name: "Orders", enabled: true });
+    const observed = await startIncidents({
+      ...{ store, clock, readDisk, delivery: { status } },
+      counters: { rates: () => ({ points: [] }) as never },
+      metrics: createMetrics(),
+      logger: createLogger({ write: () => {} }),
+    });
+    onTestFinished(() => observed.close(0));
+    await clock.advance(CHECK_EVERY_MS);
+    expect(observed.list()).toEqual([]);
+    await clock.advance(10_000);
+    expect(observed.list()).toMatchObject([{ kind: expected, state: "open" }]);
   });
 });
