@@ -16,7 +16,8 @@ export async function takePictures({ browser, shop }) {
   const shoot = async (path) => {
     await page.goto(collector.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await settle(collector);
+    do await settle(collector);
+    while ((await page.getByLabel("Loading").count()) > 0);
     return page.screenshot();
   };
   const { items } = await collector.api("GET", `/deliveries?destinationId=${ids["CRM sync"]}&limit=1`);
