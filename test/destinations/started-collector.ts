@@ -136,20 +136,21 @@ export async function startedCollector(destinations: string): Promise<StartedCol
 }
 
 /**
- * Sends messages while the server of a destination is killed three times, each time after some have arrived and others are on their way.
+ * Sends messages while the server of a destination is killed some times, each time after some have arrived and others are on their way.
  * Resolves with how many they were, once `arrived` counts as many.
  */
 export async function killUnderLoad(
   { send }: Connected,
   server: { kill(): Promise<unknown>; start(): Promise<unknown> },
   arrived: () => Promise<number>,
+  kills = 3,
 ): Promise<number> {
   let sent = 0;
   const burst = (): Promise<void> => send(...Array.from({ length: 200 }, () => `m${sent++}`));
   const bursts = async (count: number): Promise<void> => {
-    for (let times = 0; times < count; times++) await burst();
+    for (let left = count; left > 0; left--) await burst();
   };
-  for (let kills = 0; kills < 3; kills++) {
+  for (let times = 0; times < kills; times++) {
     const before = sent;
     await bursts(8);
     await expect.poll(arrived, { timeout: 60_000, interval: 20 }).toBeGreaterThan(before);

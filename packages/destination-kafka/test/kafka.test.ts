@@ -320,7 +320,8 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
     await using collector = await startedCollector("@sluice/destination-kafka");
     const settings = settingsFor(topic, { brokers: server.brokers.sasl, ...SIGN_IN });
     const connection = await collector.connect("kafka", settings);
-    const sent = await killUnderLoad(connection, server, async () => new Set(await idsIn(topic)).size);
+    // A broker takes long to start.
+    const sent = await killUnderLoad(connection, server, async () => new Set(await idsIn(topic)).size, 2);
     const records = await server.read(topic);
     expect(records[0]?.headers.traceparent).toContain(TRACE_ID);
     // Batches come again as they were, and add nothing.
