@@ -28,6 +28,8 @@ export class TopicProducer {
    * if as many come, the broker takes them for a repetition. So these have to be the next.
    */
   readonly #doubtful = new Map<number, string>();
+  /** Where the last records were appended, for people. */
+  place = "";
   #partitions: PartitionMetadata[] = [];
   #state: "usable" | "broken" | "closed" = "usable";
 
@@ -95,9 +97,6 @@ export class TopicProducer {
     const doubtful = this.#doubtful.get(partition);
     return doubtful === undefined || doubtful === nameOf(records);
   }
-
-  /** Where the last records were appended, for people. */
-  place = "";
 
   /** Appends all to a partition, in order, or none. If it rejects, it may have done so nevertheless, unless the error is about the records. */
   async append(partition: number, records: readonly KafkaRecord[]): Promise<void> {
