@@ -289,12 +289,15 @@ export class Consumer {
    */
   discard(deliveries: readonly Discardable[], reason: string): Offset[] {
     if (this.#state.kind === "closed") return [];
-    return deliveries.flatMap(({ stored, isPending }) => {
+    const discarded = deliveries.flatMap(({ stored, isPending }) => {
       if (isPending && !this.#retries.withhold(stored.offset)) return [];
       this.#ledger.finish(stored, "discarded", reason);
       if (isPending) this.#users.done(stored);
       return [stored.offset];
     });
+    // Nothing else is sent before it, and nothing may be left of it.
+    if (discarded.length > 0) this.#dueNow();
+    return discarded;
   }
 
   /** The lane of a message whose order counts. */
@@ -558,7 +561,7 @@ export class Consumer {
     if (message === undefined || this.#state.kind !== "running") {
       const reason = "this kind of message goes to no destination";
       this.#conclude(work, round, { kind: "failed", reason }, listener);
-      this.#range.ended(work.stored.offset, { kind: "failed", reason }, undefined);
+      this.#range.ended(work.stored, { kind: "failed", reason }, undefined);
       return;
     }
     const bytes = work.heldBytes;
@@ -566,7 +569,7 @@ export class Consumer {
     if (work.retry !== undefined) this.#retriesInFlight.enter(0);
     this.#state.destination.deliver(message, round, (outcome) => {
       const retry = this.#ended(work, round, outcome, listener);
-      this.#rangeOver(this.#range.ended(work.stored.offset, outcome, retry));
+      this.#rangeOver(this.#range.ended(work.stored, outcome, retry));
       if (work.retry !== undefined) this.#retriesInFlight.leave(0);
       this.#leave(bytes);
     });

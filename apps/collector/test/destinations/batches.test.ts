@@ -343,6 +343,39 @@ it("erases a user after what came before is delivered", async () => {
   });
 });
 
+it("sends messages while a user cannot be erased, and goes on trying", async () => {
+  const got: string[] = [];
+  let [erasures, isLocked] = [0, true];
+  const one = await world(
+    () => DELIVERED,
+    { maxAgeMs: 1_000 },
+    {
+      takesDeletions: "erase",
+      open: () => ({
+        async deliverBatch({ messages }) {
+          got.push(...messages.map(({ id }) => id));
+          return DELIVERED;
+        },
+        async erase() {
+          erasures += 1;
+          return isLocked ? { kind: "retry", reason: "locked" } : { kind: "delivered", reason: "erased" };
+        },
+      }),
+    },
+  );
+  await one.collector.send(track("m0", "u1"));
+  await one.collector.advance(5_000);
+  await one.collector.api("POST", "/deletions", { userIds: ["u1"] });
+  await one.collector.advance(600_000);
+  expect(erasures).toBeGreaterThan(5);
+  await one.collector.send(track("m1", "u2"));
+  await one.collector.advance(130_000);
+  expect(got).toEqual(["m0", "m1"]);
+  [erasures, isLocked] = [0, false];
+  await one.collector.advance(900_000);
+  expect(erasures).toBe(1);
+});
+
 it("is named in the receipt of a deletion, with what it does", async () => {
   const one = await world(() => DELIVERED, { maxAgeMs: 1_000 });
   await send(one, "m1");

@@ -141,7 +141,11 @@ export class RangeUnderWay {
    * How a message ended, after that was handed over. `retry`: it is sent again. Returns the messages of a range that was repeated and is
    * over now.
    */
-  ended(offset: Offset, outcome: RoundOutcome, retry: Retry | undefined): readonly Offset[] | undefined {
+  ended(
+    { offset, message }: StoredMessage,
+    outcome: RoundOutcome,
+    retry: Retry | undefined,
+  ): readonly Offset[] | undefined {
     const state = this.#state;
     if (state.kind !== "sending" || !state.open.delete(offset)) return undefined;
     state.isAborted ||= outcome.kind === "aborted";
@@ -154,7 +158,10 @@ export class RangeUnderWay {
       this.#setState({ kind: "left", range, hasFailed: false, ...AT_ONCE });
       return undefined;
     }
-    const isKept = state.isWhole && first !== undefined && this.#options.isInForce(settingsIn(range));
+    // Who cannot erase a user may take messages.
+    const isDeletion = message.type === "delete" && endsOf(range).from === endsOf(range).to;
+    const mayBeKept = state.isWhole && !isDeletion;
+    const isKept = mayBeKept && first !== undefined && this.#options.isInForce(settingsIn(range));
     if (!isKept) return this.over();
     const { dueAtMs } = first;
     this.#setState({ kind: "left", range, hasFailed: true, dueAtMs, notBeforeMs: askedUntil(first), first });
