@@ -81,7 +81,7 @@ const COMMIT_BYTES = 2 * 1024 * 1024;
  */
 export class StoreServer {
   readonly #first: Client;
-  /** The first one is the first. Those that joined leave when the store fails. */
+  /** The first one comes first. Those that joined leave when the store fails: no call from before reaches the store that is opened again. */
   readonly #clients: Set<Client>;
   readonly #options: WorkerOptions;
   readonly #shared = sharedStats({ head: -1, messages: 0, bytes: 0 });
@@ -109,10 +109,10 @@ export class StoreServer {
   #join({ port, gate, sources, fence }: Join): void {
     const client: Client = { port: storePort(port), sources, isAdmitted: () => Atomics.load(gate, 0) !== 0 };
     this.#fence = Math.max(this.#fence, fence);
-    this.#clients.add(client);
     port.on("message", (message: ToWorker) => this.serve(message, client));
     port.on("close", () => this.#left(client));
     if (this.#state.kind === "failed") port.close();
+    else this.#clients.add(client);
   }
 
   #left(client: Client): void {
@@ -162,7 +162,11 @@ export class StoreServer {
     this.#refuse(reason, [...calls, ...this.#compacting, ...this.#waiting]);
     this.#compacting = [];
     this.#waiting = [];
-    for (const client of this.#clients) if (client !== this.#first) client.port.close();
+    for (const client of this.#clients)
+      if (client !== this.#first) {
+        client.port.close();
+        this.#clients.delete(client);
+      }
   }
 
   /** Tells the first client in any case. */
@@ -179,7 +183,7 @@ export class StoreServer {
     let control: ToWorker | undefined;
     let bytes = 0;
     const take = (message: ToWorker, client: Client): void => {
-      if (!client.isAdmitted()) return;
+      if (!this.#clients.has(client) || !client.isAdmitted()) return;
       if (message.kind === "join") this.#join(message);
       else if (message.kind !== "calls") control = message;
       else
