@@ -61,7 +61,7 @@ function DefinitionTable<T extends Definition>({
   return (
     <Table
       label={`${kind.up.label}, oldest first`}
-      oneLine
+      oneLine="names"
       items={items}
       keyOf={(one) => one.id}
       columns={[

@@ -103,7 +103,7 @@ function SourceTable({ sources }: { sources: readonly SourceView[] }) {
   return (
     <Table
       label="Sources, oldest first"
-      oneLine
+      oneLine="names"
       items={sources}
       keyOf={(source) => source.id}
       columns={[

@@ -60,7 +60,7 @@ function TransformationTable({ items }: { items: readonly TransformationView[] }
   return (
     <Table
       label="Transformations, oldest first"
-      oneLine
+      oneLine="names"
       items={items}
       keyOf={({ id }) => id}
       columns={[

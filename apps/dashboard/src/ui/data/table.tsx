@@ -14,7 +14,10 @@ export interface Column<T> {
   readonly wide?: boolean | "very";
 }
 
-/** A table. On narrow screens each row is a card, labelled with the column heads. `oneLine`: elsewhere, long texts are cut off. */
+/**
+ * A table. On narrow screens each row is a card, labelled with the column heads. `oneLine`: elsewhere, long texts are cut off; with
+ * `"names"`, the first column has more room than others.
+ */
 export function Table<T>({
   label,
   columns,
@@ -26,11 +29,14 @@ export function Table<T>({
   columns: readonly Column<T>[];
   items: readonly T[];
   keyOf: (item: T) => string;
-  oneLine?: boolean;
+  oneLine?: boolean | "names";
 }) {
   return (
     <div className="table-box">
-      <table className={oneLine ? "table table-one-line" : "table"} aria-label={label}>
+      <table
+        className={`table ${oneLine ? "table-one-line" : ""} ${oneLine === "names" ? "table-names" : ""}`}
+        aria-label={label}
+      >
         <thead>
           <tr>
             {columns.map((column) => (
