@@ -21,19 +21,18 @@ type Format = Pick<S3Settings, "prefix" | "format" | "compression">;
  * replaces what it wrote before, also without a message that was erased meanwhile.
  */
 export async function* objectsOf({ id, messages }: Batch, settings: Format): AsyncGenerator<S3Object> {
-  const groups = Map.groupBy(
-    messages,
-    ({ sourceId, receivedAtMs }) => `${Math.floor(receivedAtMs / HOUR_MS)} ${sourceId}`,
-  );
-  for (const members of groups.values()) {
-    const [{ sourceId, receivedAtMs } = NO_MESSAGE] = members;
-    const time = new Date(receivedAtMs).toISOString();
-    const folder = `date=${time.slice(0, 10)}/hour=${time.slice(11, 13)}/source=${sourceId}`;
-    yield {
-      key: `${settings.prefix}/${folder}/${id}.${extension(settings)}`,
-      body: await bodyOf(members, settings),
-    };
-  }
+  for (const ofSource of Map.groupBy(messages, ({ sourceId }) => sourceId).values())
+    for (const members of Map.groupBy(ofSource, ({ receivedAtMs }) =>
+      Math.floor(receivedAtMs / HOUR_MS),
+    ).values()) {
+      const [{ sourceId, receivedAtMs } = NO_MESSAGE] = members;
+      const time = new Date(receivedAtMs).toISOString();
+      const folder = `date=${time.slice(0, 10)}/hour=${time.slice(11, 13)}/source=${sourceId}`;
+      yield {
+        key: `${settings.prefix}/${folder}/${id}.${extension(settings)}`,
+        body: await bodyOf(members, settings),
+      };
+    }
 }
 
 const HOUR_MS = 3_600_000;
