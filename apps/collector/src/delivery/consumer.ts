@@ -370,11 +370,7 @@ export class Consumer {
   }
 
   #pump(): void {
-    if (this.#state.kind !== "running") return;
-    if (this.#range.left !== undefined) {
-      this.#repeatLeft(this.#range.left);
-      return;
-    }
+    if (this.#state.kind !== "running" || this.#sendsLeft()) return;
     const { batches, flow } = this.#state.destination;
     let waitUntilMs: number | undefined;
     let lastCallAtMs: number | undefined;
@@ -392,6 +388,13 @@ export class Consumer {
     if (batches !== undefined && !this.#inFlight.hasRoom(flow.concurrency, flow.maxBytes)) batches.full();
     // What is due already needs no timer: it waits for a round, a settlement or a lease to end, and each of them pumps.
     this.#timer.set([waitUntilMs, lastCallAtMs, this.#retries.nextDueMs], nowMs);
+  }
+
+  /** Whether what was left is still to be sent, or is under way: it comes before everything else. */
+  #sendsLeft(): boolean {
+    const { left, isRepeated } = this.#range;
+    if (left !== undefined) this.#repeatLeft(left);
+    return left !== undefined || isRepeated;
   }
 
   /** Sends again what was left, as it was, when its time has come. Nothing else is sent before. */

@@ -150,6 +150,20 @@ it("has the same content and name after a crash, whatever was changed meanwhile"
   expect(await one.fixture.deliveries("m4")).toMatchObject([{ state: "suppressed" }]);
 });
 
+it("comes once while its repetition takes its time, although messages come meanwhile", async () => {
+  const again = Promise.withResolvers<BatchResult>();
+  const one = await world((call) => (call === 1 ? HANGS : call === 2 ? again.promise : DELIVERED));
+  await append(one, "m0", "m1");
+  await one.advance(1_500);
+  await one.fixture.restart();
+  await one.advance(1_500);
+  await append(one, "m2");
+  await one.advance(3_000);
+  again.resolve(DELIVERED);
+  await one.advance(3_000);
+  expect(one.sent.map(idsIn)).toEqual([["m0", "m1"], ["m0", "m1"], ["m2"]]);
+});
+
 it("keeps its name without what a deletion erased, and other messages do not take the place", async () => {
   const one = await world((call) => (call === 1 ? HANGS : DELIVERED), { maxMessages: 3 });
   await append(one, "m0", "m1", "m2");

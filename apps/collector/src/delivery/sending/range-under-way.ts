@@ -81,6 +81,11 @@ export class RangeUnderWay {
     return this.#state.kind === "left" ? this.#state : undefined;
   }
 
+  /** What was left is being sent: until its results are known, its messages must not be taken from the log. */
+  get isRepeated(): boolean {
+    return this.#state.kind === "sending" && this.#state.isRepeated;
+  }
+
   /** What the messages of a range share that is being sent. */
   sharedBy(offset: number): { readonly random: number; readonly sinceMs: number } | undefined {
     return this.#state.kind === "sending" && this.#state.open.has(offset) ? this.#state : undefined;
