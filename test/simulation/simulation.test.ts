@@ -4,12 +4,11 @@ import { runScenario } from "./run-scenario.js";
 import { generate } from "./scenario/generate.js";
 
 describe("the simulated world", () => {
-  it("repeats a seed event by event", async () => {
-    for (let seed = 1; seed <= 10; seed++) {
-      const first = await runScenario(generate(seed));
-      const second = await runScenario(generate(seed));
-      expect(second.traceHash, `seed ${seed}`).toBe(first.traceHash);
-    }
+  // Each has a limit of its own: at a load of twenty, ten of them take longer than one test may.
+  it.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])("repeats seed %i event by event", async (seed) => {
+    const first = await runScenario(generate(seed));
+    const second = await runScenario(generate(seed));
+    expect(second.traceHash).toBe(first.traceHash);
   });
 
   it.each([
