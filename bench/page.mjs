@@ -49,7 +49,7 @@ export function generatedPart(sections, conditions) {
   const warnings = conditions.warnings.map((warning) => `**${warning}**\n`);
   return [
     ...warnings,
-    "| | |",
+    "| condition | value |",
     "|---|---|",
     ...facts.map(([name, value]) => `| ${name} | ${value} |`),
     "",
