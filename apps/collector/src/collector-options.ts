@@ -66,7 +66,7 @@ export interface CollectorOptions {
   /** Destination types from outside: packages by name, files by path, or definitions. Default: none. */
   readonly destinations?: readonly (string | DefinedDestination)[];
   /**
-   * How many threads work. With two or more, these are not this one, and take requests and deliver, unless `clock`, `resolve`,
+   * How many threads work, this one included. With two or more, the others take requests and deliver, unless `clock`, `resolve`,
    * `openEndpoint` or `openSandboxes` is given. Default: 1.
    */
   readonly workers?: number;

@@ -19,7 +19,7 @@ import { type Backups, startBackups } from "./backups/start-backups.js";
 import type { CollectorOptions } from "./collector-options.js";
 import { startDeletions } from "./deletions/start-deletions.js";
 import { startDelivery } from "./delivery/start-delivery.js";
-import { deliveryThreads, tracesShareOf, workerThreads } from "./delivery/workers/threads.js";
+import { deliveryThreads, furtherThreads, tracesShareOf } from "./delivery/workers/threads.js";
 import { BUILT_IN_TYPES, type Catalog, type CatalogDeps, createCatalog } from "./destinations/catalog.js";
 import { loadPackages } from "./destinations/defined/load-packages.js";
 import { hasSealed, openSecretKey, secretBox } from "./destinations/secret-box.js";
@@ -141,7 +141,7 @@ function openIngestThreads(
   parts: Pick<Shared, "clock" | "metrics" | "live" | "wrongKeys" | "region" | "publicUrl" | "tracing">,
 ): IngestThreads | undefined {
   const { httpLimits = {}, regionUrls = {}, messagesPerSecond, store, startServer: isGiven } = options;
-  const count = workerThreads(options);
+  const count = furtherThreads(options);
   const canShare = ["linux", "freebsd"].includes(process.platform);
   if (count === 0 || !canShare || store !== undefined || isGiven !== undefined) return undefined;
   const { trustedProxies, proxyHeaders } = { ...HTTP_LIMITS, ...httpLimits };

@@ -9,8 +9,8 @@ import type { DeliveryThreadData } from "./thread-api.js";
 /** Messages that are read ahead take the most of it. */
 const ROOM: ThreadRoom = { youngMb: 16, oldMb: 512 };
 
-/** How many threads work in place of the main one: none if what they would need exists in this thread only. */
-export function workerThreads(options: CollectorOptions): number {
+/** How many threads work besides the main one: none if what they would need exists in this thread only. */
+export function furtherThreads(options: CollectorOptions): number {
   const { workers = 1, tracing } = options;
   const { clock, resolve, openEndpoint, openSandboxes } = options;
   const isOnlyHere = [clock, resolve, openEndpoint, openSandboxes].some((one) => one !== undefined);
@@ -20,7 +20,7 @@ export function workerThreads(options: CollectorOptions): number {
     tracing.exportsSpans !== false &&
     tracing.startsTraces !== false &&
     tracing.share === undefined;
-  return isOnlyHere || asksExporter || workers === 1 ? 0 : workers;
+  return isOnlyHere || asksExporter ? 0 : workers - 1;
 }
 
 /** The share of messages without a trace that get one. Undefined: no spans are recorded. */
@@ -28,14 +28,14 @@ export function tracesShareOf(tracing: CollectorOptions["tracing"]): number | un
   return tracing === undefined || tracing.exportsSpans === false ? undefined : (tracing.share ?? 0);
 }
 
-/** The threads that deliver in place of the main one. Undefined if there are none. */
+/** The threads that deliver besides the main one. Undefined if there are none. */
 export function deliveryThreads(
   options: CollectorOptions,
   key: Uint8Array,
   store: Store,
 ): Pick<SpreadParts, "count" | "startThread"> | undefined {
   const { tracing, destinations = [] } = options;
-  const count = workerThreads(options);
+  const count = furtherThreads(options);
   if (count === 0 || store.share === undefined) return undefined;
   const data: DeliveryThreadData = {
     exportsFolder: join(options.dataDirectory, "exports"),
