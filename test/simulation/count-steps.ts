@@ -20,6 +20,7 @@ const NAMES: Record<Step["kind"], string> = {
   import: "imports",
   application: "acts of an application",
   source: "changes of a source",
+  warehouse: "troubles of a destination with batches",
   messages: "bursts of messages",
   front: "fronts that ask to wait",
 };

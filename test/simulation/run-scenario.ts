@@ -13,7 +13,7 @@ import { INVARIANTS } from "./invariants/index.js";
 import type { AtRest, FinishedRun, Life, Usage } from "./invariants/invariant.js";
 import { ownerOf } from "./model/identities.js";
 import { endOf, messagesIn } from "./model/stored-messages.js";
-import { assemble, type Cast, type CastDestination, enabling } from "./scenario/cast.js";
+import { assemble, type Cast, type CastDestination, enabling, everyDestination } from "./scenario/cast.js";
 import { insist } from "./scenario/insist.js";
 import type { Scenario } from "./scenario/scenario.js";
 import { inForce } from "./scenario/steps/transformation.js";
@@ -125,6 +125,12 @@ async function heal(cast: Cast): Promise<void> {
       const enabled = insist(world, () => collector.api("PATCH", `/destinations/${id}`, { enabled: true }));
       await world.until(enabled, 600_000, "the last change of a destination");
     }
+  if (cast.warehouse !== undefined) {
+    const { id, server } = cast.warehouse;
+    server.behaviour = { kind: "takes" };
+    const enabled = insist(world, () => collector.api("PATCH", `/destinations/${id}`, { enabled: true }));
+    await world.until(enabled, 600_000, "the last change of the warehouse");
+  }
   await mend(cast);
   for (const { id } of sources) {
     const lifted = insist(world, async () => {
@@ -147,8 +153,9 @@ async function heal(cast: Cast): Promise<void> {
   for (let posts = 0; world.elapsedMs < Math.min(untilMs, quietSinceMs + QUIET_MS); ) {
     await world.pass(LOOK_EVERY_MS);
     if (!(await isBusy(cast))) break;
-    if (cast.history.posts.length > posts) quietSinceMs = world.elapsedMs;
-    posts = cast.history.posts.length;
+    const sent = cast.history.posts.length + (cast.warehouse?.server.attempts.length ?? 0);
+    if (sent > posts) quietSinceMs = world.elapsedMs;
+    posts = sent;
   }
 }
 
@@ -183,8 +190,8 @@ function setPostsOfReplacedAside({ posts, postsOfReplaced, runs }: History): voi
   posts.splice(0, posts.length, ...posts.filter((post) => !isLate(post)));
 }
 
-async function isBusy({ collector, destinations }: Cast): Promise<boolean> {
-  for (const { id } of destinations) {
+async function isBusy({ collector, ...cast }: Cast): Promise<boolean> {
+  for (const { id } of everyDestination(cast)) {
     const { behind, retries } = await collector.store.consumers.backlog(id);
     if (behind + retries > 0) return true;
   }
@@ -232,7 +239,7 @@ async function judge(scenario: Scenario, cast: Cast): Promise<Violation[]> {
     atRest: await atRest(cast),
     copies: (await cast.cluster?.copies()) ?? [],
     usageOf: (sourceId) => usage.get(sourceId) ?? summed([]),
-    deliveryOf: (destination: CastDestination, offset: Offset) =>
+    deliveryOf: (destination: Pick<CastDestination, "id">, offset: Offset) =>
       deliveries.get(`${destination.id} ${offset}`),
   };
   return INVARIANTS.flatMap(({ name, check }) => check(run).map((what) => ({ invariant: name, what })));

@@ -1,3 +1,4 @@
+import type { DefinedDestination } from "@sluice/destination";
 import type { Exchange, OpenEndpoint } from "../../../apps/collector/src/sender/endpoint.js";
 import { FAIR, Link, type LinkEnd } from "../world/link.js";
 import type { Random } from "../world/random.js";
@@ -62,6 +63,8 @@ type EndPost = (exchange: Exchange, what: string) => void;
 
 /** All webhooks of the world, by URL. Each has a network path of its own. */
 export class Receivers {
+  /** Makes the type of a destination with batches, for a process of the collector. Absent: there is none. */
+  batches: ((run: number, isAlive: () => boolean) => DefinedDestination) | undefined;
   readonly #world: World;
   readonly #history: History;
   readonly #receivers = new Map<string, Receiver>();

@@ -51,6 +51,7 @@ export function optionsOfRun({ world, history, receivers, clock, run, watchersAr
     clock,
     watchClock: slowed(clock, watchersAreSlowerBy),
     openEndpoint: receivers.endpointsOf(run, () => clock.isAlive),
+    destinations: receivers.batches === undefined ? [] : [receivers.batches(run, () => clock.isAlive)],
   } satisfies Partial<CollectorOptions>;
 }
 

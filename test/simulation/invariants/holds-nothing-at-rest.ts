@@ -28,7 +28,7 @@ export const holdsNothingAtRest: Invariant = {
     }
     const most =
       IDLE_TIMERS +
-      DESTINATION_TIMERS * cast.destinations.length +
+      DESTINATION_TIMERS * (cast.destinations.length + (cast.warehouse === undefined ? 0 : 1)) +
       (cast.cluster === undefined ? 0 : CLUSTER_TIMERS);
     if (timers > most) wrong.push(`the collector has ${timers} timers; an idle one has at most ${most}`);
     return wrong;

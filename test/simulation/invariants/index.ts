@@ -1,5 +1,6 @@
 import { acknowledgedIsSettled } from "./acknowledged-is-settled.js";
 import { audiencesMatch } from "./audiences-match.js";
+import { batchesHold } from "./batches-hold.js";
 import { beforeSendDecides } from "./before-send-decides.js";
 import { boundedConcurrency } from "./bounded-concurrency.js";
 import { copiesAreEqual } from "./copies-are-equal.js";
@@ -58,4 +59,5 @@ export const INVARIANTS: readonly Invariant[] = [
   beforeSendDecides,
   rateLimitsHold,
   transformationsHold,
+  batchesHold,
 ];

@@ -60,7 +60,7 @@ export interface FinishedRun {
   /** The requests that carried a message to a destination, in order. */
   postsOf(destination: CastDestination, messageId: string): readonly Post[];
   /** The lives of a message at a destination: one, and another for each replay. */
-  livesOf(destination: CastDestination, message: StoredMessage): readonly Life[];
+  livesOf(destination: Pick<CastDestination, "id">, message: StoredMessage): readonly Life[];
   /** The operations that were started. */
   readonly operations: readonly OperationView[];
   /** What the collector counts and holds, now that nothing is under way. */
@@ -70,7 +70,7 @@ export interface FinishedRun {
   /** The usage of a source, over all days. */
   usageOf(sourceId: string): Usage;
   /** What the store says about each message at each destination. */
-  deliveryOf(destination: CastDestination, offset: Offset): Delivery | undefined;
+  deliveryOf(destination: Pick<CastDestination, "id">, offset: Offset): Delivery | undefined;
 }
 
 /**

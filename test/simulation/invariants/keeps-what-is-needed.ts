@@ -1,3 +1,4 @@
+import { everyDestination } from "../scenario/cast.js";
 import type { Invariant } from "./invariant.js";
 
 /** Retention. */
@@ -10,12 +11,12 @@ export const keepsWhatIsNeeded: Invariant = {
     const oldest = messages[0]?.offset ?? Number.POSITIVE_INFINITY;
     for (const { offset, messageId, sourceId, onlyDestinations } of dropped) {
       if (offset > oldest) wrong.push(`${messageId} is not in the log, and older messages are`);
-      for (const { id, plan } of cast.destinations) {
-        const sources = new Set(plan.sources.map((index) => cast.sources[index]?.id));
+      for (const { id, name, sources: indexes } of everyDestination(cast)) {
+        const sources = new Set(indexes.map((index) => cast.sources[index]?.id));
         if (!(onlyDestinations?.includes(id) ?? sources.has(sourceId))) continue;
         const ends = cast.history.stored.outcomesOf(id, offset).length;
         if (ends < 1 + cast.history.stored.replaysOf(id, offset).length)
-          wrong.push(`${messageId} was dropped before it had ended at ${plan.name}`);
+          wrong.push(`${messageId} was dropped before it had ended at ${name}`);
       }
     }
     const ids = new Set(messages.map(({ sourceId, messageId }) => `${sourceId} ${messageId}`));

@@ -30,12 +30,17 @@ export const memoryBounds: Invariant = {
   },
 };
 
-function boundOf({ process, what, allowed = 0 }: Peak, { sdks, destinations, cluster }: Cast): number {
+function boundOf(
+  { process, what, allowed = 0 }: Peak,
+  { sdks, destinations, warehouse, cluster }: Cast,
+): number {
   const sdk = sdks.find(({ plan }) => plan.name === process)?.plan;
   if (sdk !== undefined)
     return what === "timers" ? SDK_TIMERS + TIMERS_PER_REQUEST * sdk.maxInFlight + allowed : sdk.maxQueueSize;
   return destinations.reduce(
     (sum, { plan }) => sum + DESTINATION_TIMERS + TIMERS_PER_MESSAGE * plan.concurrency * plan.urls,
-    COLLECTOR_TIMERS + (cluster === undefined ? 0 : CLUSTER_TIMERS),
+    COLLECTOR_TIMERS +
+      (cluster === undefined ? 0 : CLUSTER_TIMERS) +
+      (warehouse === undefined ? 0 : DESTINATION_TIMERS),
   );
 }

@@ -1,3 +1,4 @@
+import { everyDestination } from "../scenario/cast.js";
 import type { Invariant } from "./invariant.js";
 
 /** Exactly one outcome. */
@@ -7,18 +8,18 @@ export const oneOutcome: Invariant = {
     "A message has exactly one outcome at each destination. Once stored, it changes only by a replay, which ends once more.",
   check({ cast, messages, deliveryOf, livesOf }) {
     const wrong: string[] = [];
-    for (const destination of cast.destinations) {
+    for (const destination of everyDestination(cast)) {
       for (const message of messages) {
         const { offset, messageId } = message;
         const lives = livesOf(destination, message);
         for (const { outcomes } of lives) {
           const states = outcomes.map(({ state }) => state).join(", ");
-          if (outcomes.length > 1) wrong.push(`${messageId} at ${destination.plan.name} ended as ${states}`);
+          if (outcomes.length > 1) wrong.push(`${messageId} at ${destination.name} ended as ${states}`);
         }
         const last = lives.at(-1)?.outcomes.at(-1)?.state;
         const shown = deliveryOf(destination, offset)?.state;
         if (last !== undefined && shown !== last)
-          wrong.push(`${messageId} at ${destination.plan.name} ended as ${last} and is shown as ${shown}`);
+          wrong.push(`${messageId} at ${destination.name} ended as ${last} and is shown as ${shown}`);
       }
     }
     return wrong;

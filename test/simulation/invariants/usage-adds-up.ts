@@ -1,3 +1,4 @@
+import { everyDestination } from "../scenario/cast.js";
 import type { Invariant } from "./invariant.js";
 
 /** Counters of the collector. */
@@ -12,7 +13,7 @@ export const usageAddsUp: Invariant = {
     for (const { id } of cast.sources) {
       const own = messages.filter(({ sourceId }) => sourceId === id);
       const ended = (state: string): number =>
-        cast.destinations.reduce(
+        everyDestination(cast).reduce(
           (sum, destination) =>
             sum +
             own

@@ -6,12 +6,13 @@ import { Receivers } from "../actors/receivers.js";
 import type { Behaviour } from "../actors/sandboxes.js";
 import { SdkActor } from "../actors/sdk-actor.js";
 import type { Site } from "../actors/site.js";
+import { Warehouse } from "../actors/warehouse.js";
 import { Disk } from "../world/disk.js";
 import type { ProcessClock } from "../world/machine.js";
 import { ProfileDisk } from "../world/profile-disk.js";
 import { newFolder, SqliteFolder } from "../world/sqlite-folder.js";
 import type { World } from "../world/world.js";
-import type { DestinationPlan, Scenario } from "./scenario.js";
+import type { DestinationPlan, Scenario, WarehousePlan } from "./scenario.js";
 
 /** A destination of the collector, and what the scenario did to it. */
 export interface CastDestination {
@@ -42,6 +43,17 @@ export interface CastTransformation {
   readonly answered: { readonly version: number; readonly atMs: number }[];
 }
 
+/** The destination with batches, and what the scenario did to it. */
+export interface CastWarehouse extends WarehousePlan {
+  readonly id: string;
+  readonly server: Warehouse;
+  /** The last that was wanted. */
+  place: string;
+  /** When settings were, or may have been, changed. */
+  readonly changes: number[];
+  wasDisabled: boolean;
+}
+
 /** Everybody who takes part in a run. */
 export interface Cast {
   readonly world: World;
@@ -54,11 +66,18 @@ export interface Cast {
   readonly sdks: readonly SdkActor[];
   readonly sources: readonly { readonly id: string; readonly writeKey: string }[];
   readonly destinations: readonly CastDestination[];
+  readonly warehouse: CastWarehouse | undefined;
   /** The ids of audiences by slot; empty while one is being created. */
   readonly audiences: Map<number, string>;
   /** Of the embedded store. */
   readonly folder: SqliteFolder | undefined;
   readonly profiles: ProfileDisk;
+}
+
+/** All destinations, with the indexes of their sources. */
+export function everyDestination({ destinations, warehouse }: Pick<Cast, "destinations" | "warehouse">) {
+  const all = destinations.map(({ id, plan: { name, sources } }) => ({ id, name, sources }));
+  return warehouse === undefined ? all : [...all, { name: "warehouse", ...warehouse }];
 }
 
 /** An administrator is about to enable a destination. */
@@ -102,6 +121,10 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
       history.stored.addRequeue(String(args[0]), offset, world.elapsedMs);
   };
   const receivers = new Receivers(world, history);
+  const warehousePlan = scenario.warehouse;
+  const server = new Warehouse(world);
+  if (warehousePlan !== undefined)
+    receivers.batches = (run, isAlive) => server.typeFor(run, isAlive, warehousePlan);
   const profiles = new ProfileDisk(world, folder === undefined ? "memory" : "file");
   const cluster =
     scenario.store === "replicated"
@@ -166,6 +189,15 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
       left: [],
     });
   }
+  let warehouse: CastWarehouse | undefined;
+  if (warehousePlan !== undefined) {
+    const { id } = await call<{ id: string }>("POST", "/destinations", {
+      ...{ type: "warehouse", name: "warehouse", retryForMs: warehousePlan.retryForMs, settings: {} },
+      sourceIds: warehousePlan.sources.map((index) => sources[index]?.id),
+    });
+    server.behaviour = { kind: warehousePlan.usual };
+    warehouse = { ...warehousePlan, id, server, place: "a", changes: [], wasDisabled: false };
+  }
   const sdks = scenario.sdks.map((plan) => {
     const source = sources[plan.source] ?? { id: "", writeKey: "" };
     return new SdkActor({ world, history, collector, plan, sourceId: source.id, writeKey: source.writeKey });
@@ -181,6 +213,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     sdks,
     sources,
     destinations,
+    warehouse,
     audiences: new Map(),
     folder,
     profiles,

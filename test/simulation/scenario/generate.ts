@@ -20,6 +20,7 @@ const THEMES: readonly Theme[] = [
   "deletions",
   "waits",
 ];
+const WAREHOUSE_SHARE = 0.4;
 
 /** What the seed does not decide. */
 interface Given {
@@ -41,6 +42,7 @@ export function generate(seed: number, given: Given = {}): Scenario {
     destinations: Array.from({ length: random.integer(1, 3) }, (_, index) =>
       anyDestination(random, index, sources, theme),
     ),
+    ...anyWarehouse(random.fork("warehouse"), sources),
     steps: [],
   };
   const lengthMs = random.pick([10 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS, 8 * HOUR_MS]);
@@ -76,6 +78,19 @@ function anySdk(random: Random, index: number, sources: number): SdkPlan {
     spools: random.chance(0.5),
     spoolBytes: random.pick([1_500, 1_000_000]),
     hooks: random.pick(["none", "none", "sync", "async"]),
+  };
+}
+
+function anyWarehouse(random: Random, sources: number): Pick<Scenario, "warehouse"> {
+  if (!random.chance(WAREHOUSE_SHARE)) return {};
+  return {
+    warehouse: {
+      sources: Array.from({ length: sources }, (_, source) => source),
+      maxMessages: random.pick([2, 5, 20]),
+      maxAgeMs: random.pick([100, 1_000, 30_000]),
+      retryForMs: random.pick([30 * MINUTE_MS, 4 * HOUR_MS]),
+      usual: random.pick(["takes", "sorts"]),
+    },
   };
 }
 

@@ -23,6 +23,16 @@ export interface DestinationPlan {
  * `waits`, receivers, and what stands in front of the collector, ask senders to wait for different times.
  */
 export type Theme = "any" | "people" | "deletions" | "waits";
+/** A destination of a package, which gets batches. */
+export interface WarehousePlan {
+  /** The indexes of its sources. */
+  readonly sources: readonly number[];
+  readonly maxMessages: number;
+  readonly maxAgeMs: number;
+  readonly retryForMs: number;
+  /** How it answers while nothing else is the matter. */
+  readonly usual: "takes" | "sorts";
+}
 
 /** Everything that a run does. Plain data: it can be printed, shrunk and repeated. */
 export interface Scenario {
@@ -33,6 +43,8 @@ export interface Scenario {
   readonly sources: number;
   readonly sdks: readonly SdkPlan[];
   readonly destinations: readonly DestinationPlan[];
+  /** Absent: there is none. */
+  readonly warehouse?: WarehousePlan;
   /** In the order of their times. */
   readonly steps: readonly Step[];
 }

@@ -20,6 +20,7 @@ import { type SettingsStep, settingsSteps } from "./steps/settings.js";
 import { type SourceStep, sourceSteps } from "./steps/source.js";
 import { type StopStep, stopSteps } from "./steps/stop.js";
 import { type TransformationStep, transformationSteps } from "./steps/transformation.js";
+import { type WarehouseStep, warehouseSteps } from "./steps/warehouse.js";
 
 /** One thing that happens in a run. */
 export type Step =
@@ -41,7 +42,8 @@ export type Step =
   | ApplicationStep
   | SourceStep
   | TransformationStep
-  | FrontStep;
+  | FrontStep
+  | WarehouseStep;
 
 /**
  * A kind of step. To add one: write a file in `steps/`, add its type to `Step`, and the kind to `STEP_KINDS`.
@@ -74,6 +76,7 @@ export const STEP_KINDS: readonly StepKind<never>[] = [
   sourceSteps,
   transformationSteps,
   frontSteps,
+  warehouseSteps,
 ] as unknown as readonly StepKind<never>[];
 
 export function runStep(step: Step, cast: Cast): void {
