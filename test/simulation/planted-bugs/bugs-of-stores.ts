@@ -7,7 +7,7 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     breaks: "The collector answers 200 before the messages are on disk.",
     invariant: "acknowledged-is-settled",
     withinSeeds: 50,
-    foundAt: 44,
+    foundAt: 41,
   },
   {
     name: "forgets-message-ids",
@@ -21,7 +21,7 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     breaks: "The usage of a source counts duplicates.",
     invariant: "usage-adds-up",
     withinSeeds: 50,
-    foundAt: 25,
+    foundAt: 7,
   },
   {
     name: "drops-what-is-needed",
@@ -30,7 +30,7 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     store: "embedded",
     theme: "any",
     withinSeeds: 10,
-    foundAt: 10,
+    foundAt: 2,
   },
   {
     name: "forgets-ids-with-messages",
@@ -65,7 +65,7 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     invariant: "copies-are-equal",
     store: "replicated",
     withinSeeds: 250,
-    foundAt: 209,
+    foundAt: 53,
   },
   {
     name: "downtime-extends-the-window",
@@ -82,7 +82,7 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     invariant: "audiences-match",
     theme: "people",
     withinSeeds: 40,
-    foundAt: 6,
+    foundAt: 3,
   },
   {
     name: "merge-forgets-ids",
@@ -98,7 +98,7 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     invariant: "audiences-match",
     theme: "people",
     withinSeeds: 40,
-    foundAt: 2,
+    foundAt: 4,
   },
   {
     name: "merge-forgets-windows",
@@ -114,6 +114,6 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     invariant: "deleted-stays-deleted",
     theme: "deletions",
     withinSeeds: 40,
-    foundAt: 6,
+    foundAt: 8,
   },
 ];
