@@ -230,7 +230,7 @@ export const SETTINGS: { readonly [K in keyof CollectorConfig]: Setting<Collecto
     rule: "`auto` or an integer from 1 to 64",
     parse: orWord(["auto"], integer(1, 64)),
     meaning:
-      "How many threads work. With two or more, requests are taken and webhooks sent in threads of their own, so that a machine with several cores takes and delivers more. `auto`: one less than the machine has cores, at least 1 and at most 8; 1 with less than 1 GB of memory.",
+      "How many threads work, the main one included. With two or more, requests are taken and webhooks sent in threads of their own, so that a machine with several cores takes and delivers more. `auto`: one less than the machine has cores, at least 1 and at most 8; 1 with less than 1 GB of memory.",
   },
   allowedHosts: {
     env: "SLUICE_ALLOWED_HOSTS",

@@ -92,7 +92,7 @@ describe("messages and deliveries for people", () => {
     expect(deliveries[1]).toMatch(new RegExp(`^\\S+ +Broken one +${messageId} +Two ways +\\S+ +failed`));
     const id = deliveries[1]?.split(" ")[0] ?? "";
     const retried = (await at.sluice(["deliveries", "retry", id])).out;
-    expect(retried).toMatch(/^failed again \S+: HTTP 404\n/);
+    expect(retried).toMatch(/^failed again \S+: 404 Not Found\n/);
     expect(retried).toContain(`See the result: npx sluice deliveries get ${id}`);
     const groups = (await at.sluice(["deliveries", "groups", "--destination", "Broken one"])).out;
     expect(groups).toMatch(/^DESTINATION +CAUSE +FAILED +RETRIED/);

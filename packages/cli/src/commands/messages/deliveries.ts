@@ -1,4 +1,5 @@
 import type { AdminClient } from "@sluice/admin-client";
+import { describeReason } from "@sluice/control-api";
 import type { Command } from "commander";
 import { connectedCommand } from "../../connection/connected-command.js";
 import { connect } from "../../connection/connection.js";
@@ -49,7 +50,7 @@ async function retryOne(
     if (attempts.length > before) result = now.state === "delivered" ? "delivered" : "failed again";
   }
   await show(io, json, delivery, () => {
-    const why = result === "failed again" ? `: ${terminalText(delivery.reason)}` : "";
+    const why = result === "failed again" ? `: ${terminalText(describeReason(delivery.reason))}` : "";
     const next = `${asStarted("See the result: npx sluice", io)} deliveries get ${shellWord(delivery.id)}`;
     return `${result} ${terminalText(delivery.id)}${why}\n${io.style.dim(terminalText(next))}\n`;
   });

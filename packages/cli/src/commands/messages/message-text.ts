@@ -1,11 +1,12 @@
-import type {
-  DeliveryStateView,
-  LiveEventView,
-  MessageSummary,
-  MessageView,
-  OutcomeSummary,
-  OutcomeView,
-  RejectedMessageView,
+import {
+  type DeliveryStateView,
+  describeReason,
+  type LiveEventView,
+  type MessageSummary,
+  type MessageView,
+  type OutcomeSummary,
+  type OutcomeView,
+  type RejectedMessageView,
 } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
 import { plural, stateWord } from "../../terminal/plural.js";
@@ -49,7 +50,7 @@ function violationText(violations: NonNullable<StoredMessage["violations"]>, sty
 export function outcomeLine(outcome: LiveOutcome, destination: string, style: Style): string {
   const { nextAttemptAt } = outcome;
   const retry = nextAttemptAt === undefined ? "" : `, next attempt at ${timeOfDay(nextAttemptAt)}`;
-  return `${style.dim(timeOfDay(outcome.at))}    → ${stateWord(outcome.state, style)} ${terminalText(destination)}: ${terminalText(outcome.reason)}${retry}  ${style.dim(terminalText(outcome.messageId))}\n`;
+  return `${style.dim(timeOfDay(outcome.at))}    → ${stateWord(outcome.state, style)} ${terminalText(destination)}: ${terminalText(describeReason(outcome.reason))}${retry}  ${style.dim(terminalText(outcome.messageId))}\n`;
 }
 
 export function rejectedLine(
@@ -215,5 +216,5 @@ function outcomeText(
   io: Io,
 ): string {
   const retry = nextAttemptAt === undefined ? "" : `, next attempt at ${nextAttemptAt}`;
-  return `  → ${stateWord(state, io.style)} ${terminalText(names(destinationId))}: ${terminalText(reason)}${retry}\n`;
+  return `  → ${stateWord(state, io.style)} ${terminalText(names(destinationId))}: ${terminalText(describeReason(reason))}${retry}\n`;
 }
