@@ -1,5 +1,5 @@
 import type { JsonObject } from "@sluice/protocol";
-import type { ThreadResult } from "./thread/answer.js";
+import { SAME, type ThreadResult } from "./thread/answer.js";
 import type { FixedFields, TransformFailure, TransformItem, TransformResult } from "./transform.js";
 
 const FIXED = ["messageId", "type", "receivedAt"] as const;
@@ -111,10 +111,11 @@ function setOwn(container: Container, key: string, value: unknown): void {
 
 /** The result of one message, of what its thread answered. */
 export function readResult(result: ThreadResult, { json, fixed }: TransformItem): TransformResult {
-  if (result === "same") return { kind: "same", logs: [] };
-  if (result.kind !== "texts") return result;
-  const { logs } = result;
-  const messages = result.texts.map((text) => parseKeepingDigits(text, json) as JsonObject);
-  const failure = identifyResults(fixed, messages, result.isArray);
+  if (result === SAME) return { kind: "same", logs: [] };
+  if (typeof result !== "string" && result.kind !== "texts") return result;
+  const { texts, isArray, logs } =
+    typeof result === "string" ? { texts: [result], isArray: false, logs: [] } : result;
+  const messages = texts.map((text) => parseKeepingDigits(text, json) as JsonObject);
+  const failure = identifyResults(fixed, messages, isArray);
   return failure === undefined ? { kind: "messages", messages, logs } : { kind: "failed", ...failure, logs };
 }

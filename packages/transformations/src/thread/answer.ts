@@ -1,8 +1,12 @@
 import type { LogLine, TransformFailure } from "../transform.js";
 
-/** One result as it leaves the thread. Messages are JSON text: the caller parses those that changed. */
-/** Most messages come back as they were, without a log: a text is cheaper than an object. */
-export type ThreadResult = "same" | LoggedResult;
+/**
+ * One result as it leaves the thread. Messages are JSON text: the caller parses those that changed. Most come back without a log, as they
+ * were (`SAME`) or changed, and a text is cheaper to pass than an object.
+ */
+export type ThreadResult = string | LoggedResult;
+
+export const SAME = "";
 
 type LoggedResult = (
   | { readonly kind: "same" | "dropped" }

@@ -1,7 +1,7 @@
 import { LIMITS } from "@sluice/protocol";
 import { mayHoldOtherDigits } from "../results.js";
 import type { LogLine, TransformFailure } from "../transform.js";
-import type { ThreadResult } from "./answer.js";
+import { SAME, type ThreadResult } from "./answer.js";
 
 /** Where a stack names the author's file. */
 const PLACE = /\(?transform\.ts:(\d+)(?::(\d+))?/;
@@ -52,10 +52,10 @@ export class LineReader {
 
   #end(result: Unlogged): void {
     const { logs } = this;
-    const isPlain = logs.length === 0 && result.kind === "same";
-    this.done.push(isPlain ? "same" : { ...result, logs });
+    const plain = logs.length === 0 ? plainOf(result) : undefined;
+    this.done.push(plain ?? { ...result, logs });
     // A result that has no lines yet keeps the list too: the next message must not write into it.
-    if (!isPlain) this.logs = [];
+    if (plain === undefined) this.logs = [];
   }
 
   #single(text: string): Unlogged {
@@ -80,8 +80,14 @@ export class LineReader {
   }
 }
 
+/** Undefined: it needs more than a text. */
+function plainOf(result: Unlogged): string | undefined {
+  if (result.kind === "same") return SAME;
+  return result.kind === "texts" && !result.isArray ? result.texts[0] : undefined;
+}
+
 /** A result whose lines of log are still to be added. */
-type Unlogged = WithoutLogs<Exclude<ThreadResult, "same">>;
+type Unlogged = WithoutLogs<Exclude<ThreadResult, string>>;
 type WithoutLogs<Union> = Union extends unknown ? Omit<Union, "logs"> : never;
 
 /** The message as the VM writes it when nothing was changed. */

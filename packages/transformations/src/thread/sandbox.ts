@@ -288,7 +288,7 @@ export class Sandbox {
 
 /** Messages behind one that used up the memory are tried again elsewhere, as after a stop. */
 function answerOf({ done }: LineReader): BatchAnswer {
-  const at = done.findIndex((one) => one !== "same" && one.kind === "failed" && isStopping(one));
+  const at = done.findIndex((one) => typeof one !== "string" && one.kind === "failed" && isStopping(one));
   if (at < 0) return { done };
   const { logs, kind: _, ...failure } = done[at] as Extract<ThreadResult, { readonly kind: "failed" }>;
   return { done: done.slice(0, at), stopped: { failure, logs, isKnown: true } };
