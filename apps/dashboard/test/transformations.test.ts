@@ -198,6 +198,28 @@ describeInBrowser("transformations", () => {
     );
   });
 
+  test("is tried on what a destination gets, after its filters and the code of its source", async () => {
+    const { id } = await dashboard.api<{ id: string }>("POST", "/destinations", {
+      ...{ type: "console", name: "Orders only" },
+      sourceIds: [dashboard.sourceId],
+      filters: [{ events: ["Noise"], action: { kind: "drop" } }],
+    });
+    // It gets what is sent from now on.
+    await dashboard.send(
+      { type: "track", messageId: "t4", userId: "u3", event: "Refunded" },
+      { type: "track", messageId: "t5", userId: "u3", event: "Noise" },
+    );
+    await page.goto(`${dashboard.url}/transformations/new`);
+    await message(/Refunded/).waitFor();
+    await page
+      .getByLabel("Messages to try the code on")
+      .selectOption("Destination Orders only, as it gets them");
+    await message(/Refunded.*Unchanged/).waitFor();
+    await message(/Noise/).click();
+    await result().getByText("or the destination does not get it", { exact: false }).waitFor();
+    await dashboard.api("DELETE", `/destinations/${id}`);
+  });
+
   test("completes names of fields, and Tab leaves the editor unless something is typed", async () => {
     await page.goto(`${dashboard.url}/transformations/new`);
     await message(/Order Completed/).waitFor();

@@ -2,7 +2,7 @@ import type { TransformationDryRunView, TransformationResult } from "@sluice/con
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
-import { useApi, useDestinations, useSources } from "../../api/queries.js";
+import { useApi } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button } from "../../ui/controls/button.js";
 import { SelectField, TextField } from "../../ui/controls/field.js";
@@ -11,6 +11,7 @@ import { Failure } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { messageTitle, visibleText } from "../../words/messages.js";
 import { count, counted, duration } from "../../words/numbers.js";
+import { ANY_SOURCE, idIn, useOrigins } from "./origins.js";
 import { CodeError, placeText, RESULTS, ResultBadge, ResultDetails } from "./trial/result-card.js";
 import { isNewVersion, type TransformationDraft } from "./use-save.js";
 
@@ -20,20 +21,18 @@ const MOST_MESSAGES = 10_000;
 /** Runs the code over the newest stored messages, and counts what it would change, drop or fail on. */
 export function DryRunCard({ id, draft }: { id: string | undefined; draft: TransformationDraft }) {
   const api = useApi();
-  const [of, setOf] = useState("");
+  const [of, setOf] = useState(ANY_SOURCE);
   const [number, setNumber] = useState(String(DEFAULT_MESSAGES));
   const messages = Number(number);
   const isNumber = Number.isInteger(messages) && messages >= 1 && messages <= MOST_MESSAGES;
   const run = useMutation({
     mutationFn: async ({ code, language }: TransformationDraft) => {
-      const [kind, place] = [of.slice(0, of.indexOf(":")), of.slice(of.indexOf(":") + 1)];
       const view = await api.transformations.dryRun({
         ...(id === undefined ? {} : { id }),
         code,
         language,
         messages,
-        ...(kind === "source" ? { sourceId: place } : {}),
-        ...(kind === "destination" ? { destinationId: place } : {}),
+        ...idIn(of),
       });
       return { view, of: { code, language } };
     },
@@ -70,19 +69,6 @@ export function DryRunCard({ id, draft }: { id: string | undefined; draft: Trans
       </div>
     </Card>
   );
-}
-
-function useOrigins() {
-  const sources = useSources().data ?? [];
-  const destinations = useDestinations().data ?? [];
-  return [
-    ["", "Any source"],
-    ...sources.map(({ id, name }) => [`source:${id}`, `Source ${visibleText(name, 60)}`] as const),
-    ...destinations.map(
-      ({ id, name }) =>
-        [`destination:${id}`, `Destination ${visibleText(name, 60)}, as it gets them`] as const,
-    ),
-  ] as const;
 }
 
 function DryRunResult({ view, isOld }: { view: TransformationDryRunView; isOld: boolean }) {

@@ -10,6 +10,7 @@ import { CodeEditor, type CodeProblem } from "./code/code-editor.js";
 import { type KnownFields, knownFields } from "./code/completions.js";
 import { useCodeTypes } from "./code/types/use-code-types.js";
 import { DryRunCard } from "./dry-run-card.js";
+import { idIn } from "./origins.js";
 import { EMPTY_START, READY_STARTS } from "./start-code.js";
 import { MessagesCard } from "./trial/messages-card.js";
 import { ResultCard } from "./trial/result-card.js";
@@ -34,7 +35,7 @@ export function EditTab({
   onChange: (part: Partial<TransformationDraft>) => void;
 }) {
   const trial = useTrial(transformation?.id, draft);
-  const sourceId = trial.input.kind === "newest" ? trial.input.sourceId : "";
+  const sourceId = (trial.input.kind === "newest" && idIn(trial.input.of).sourceId) || "";
   const plans = usePlans(sourceId);
   const known = useKnownFields(trial.messages, plans, transformation?.secretNames ?? []);
   const { types, mistakes } = useCodeTypes(draft.code, draft.language === "typescript", plans);

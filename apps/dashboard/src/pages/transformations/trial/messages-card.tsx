@@ -1,12 +1,12 @@
 import type { TransformationResult } from "@sluice/control-api";
 import type { JsonObject } from "@sluice/protocol";
-import { useSources } from "../../../api/queries.js";
 import { Button } from "../../../ui/controls/button.js";
 import { AreaField, SelectField } from "../../../ui/controls/field.js";
 import { KindTag } from "../../../ui/data/facts.js";
 import { QueryView, Skeleton } from "../../../ui/feedback.js";
 import { Card } from "../../../ui/layout/page.js";
-import { messageTitle, messageUser, visibleText } from "../../../words/messages.js";
+import { messageTitle, messageUser } from "../../../words/messages.js";
+import { useOrigins } from "../origins.js";
 import { ResultBadge } from "./result-card.js";
 import { parsedMessage, type Trial } from "./use-trial.js";
 
@@ -18,15 +18,10 @@ const EXAMPLE = {
   properties: { total: 42.5, email: "ada@example.com" },
 };
 
-/** The messages that the code is tried on: the newest of a source, or one that is pasted. */
+/** The messages that the code is tried on: the newest of a source or a destination, or one that is pasted. */
 export function MessagesCard({ trial }: { trial: Trial }) {
   const { input, setInput, newest, messages } = trial;
-  const sources = useSources().data ?? [];
-  const options = [
-    ["any", "Newest of any source"],
-    ...sources.map(({ id, name }) => [`source:${id}`, `Newest of ${visibleText(name, 60)}`] as const),
-    ["paste", "Paste a message"],
-  ] as const;
+  const options = [...useOrigins(), ["paste", "Paste a message"]] as const;
   return (
     <Card
       title="Messages"
@@ -36,14 +31,12 @@ export function MessagesCard({ trial }: { trial: Trial }) {
             label="Messages to try the code on"
             hideLabel
             options={options}
-            value={
-              input.kind === "pasted" ? "paste" : input.sourceId === "" ? "any" : `source:${input.sourceId}`
-            }
+            value={input.kind === "pasted" ? "paste" : input.of}
             onChange={({ target: { value } }) =>
               setInput(
                 value === "paste"
                   ? { kind: "pasted", text: JSON.stringify(messages[trial.chosenIndex] ?? EXAMPLE, null, 2) }
-                  : { kind: "newest", sourceId: value === "any" ? "" : value.slice("source:".length) },
+                  : { kind: "newest", of: value },
               )
             }
           />

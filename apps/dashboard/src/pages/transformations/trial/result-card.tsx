@@ -41,7 +41,9 @@ export function ResultCard({ trial: { query, chosen, messages } }: { trial: Tria
           <CodeError {...query.data.error} />
         ) : chosen === undefined ? (
           <p className="soft">
-            {query.data === undefined ? "Running…" : "This message is not stored any more."}
+            {query.data === undefined
+              ? "Running…"
+              : "This message is not stored any more, or the destination does not get it."}
           </p>
         ) : (
           <ResultDetails result={chosen} />

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi } from "../../../api/queries.js";
 import { usePreview } from "../../definitions/definition-kind.js";
+import { ANY_SOURCE, idIn, type Origin } from "../origins.js";
 import type { TransformationDraft } from "../use-save.js";
 
 /** Newest messages that the code is tried on. */
@@ -11,7 +12,7 @@ const TRIED = 20;
 
 /** What the code is tried on. */
 export type TrialInput =
-  | { readonly kind: "newest" /** Empty: of any source. */; readonly sourceId: string }
+  | { readonly kind: "newest"; readonly of: Origin }
   /** A message as JSON. */
   | { readonly kind: "pasted"; readonly text: string };
 
@@ -22,14 +23,21 @@ export function useTrial(
   id: string | undefined,
   { code, language }: Pick<TransformationDraft, "code" | "language">,
 ) {
-  const [input, setInput] = useState<TrialInput>({ kind: "newest", sourceId: "" });
+  const [input, setInput] = useState<TrialInput>({ kind: "newest", of: ANY_SOURCE });
   const [chosenIndex, choose] = useState(0);
-  const newest = useNewestMessages(input.kind === "newest" ? input.sourceId : "");
+  const origin = input.kind === "newest" ? input.of : ANY_SOURCE;
+  const { sourceId, destinationId } = idIn(origin);
+  const newest = useNewestMessages(sourceId);
   const pasted = input.kind === "pasted" ? parsedMessage(input.text) : undefined;
   const stored = newest.data ?? [];
   const messages = input.kind === "newest" ? stored.map(({ message }) => message) : pasted ? [pasted] : [];
-  const on: Pick<TransformationTest, "messages" | "messageIds"> =
-    input.kind === "pasted" ? { messages } : { messageIds: stored.map(({ messageId }) => messageId) };
+  const on: Pick<TransformationTest, "messages" | "messageIds" | "destinationId"> =
+    input.kind === "pasted"
+      ? { messages }
+      : {
+          messageIds: stored.map(({ messageId }) => messageId),
+          ...(destinationId === undefined ? {} : { destinationId }),
+        };
   const isComplete = messages.length > 0 && code.trim() !== "";
   const test: TransformationTest = { ...(id === undefined ? {} : { id }), code, language, ...on };
   const query = usePreview("transformation-test", isComplete ? test : undefined, (api, wanted, signal) =>
@@ -56,13 +64,16 @@ export function useTrial(
   };
 }
 
-/** They stay the same until the user asks for newer ones, so that results can be compared while the code changes. */
-function useNewestMessages(sourceId: string) {
+/**
+ * They stay the same until the user asks for newer ones, so that results can be compared while the code changes. Of a destination, those of
+ * any source: what it does not get has no result.
+ */
+function useNewestMessages(sourceId: string | undefined) {
   const api = useApi();
   return useQuery({
     queryKey: ["newest-messages", sourceId],
     queryFn: async () => {
-      const of = sourceId === "" ? {} : { sourceId };
+      const of = sourceId === undefined ? {} : { sourceId };
       return (await api.messages.list({ ...of, limit: TRIED })).items;
     },
     staleTime: Number.POSITIVE_INFINITY,
