@@ -30,8 +30,8 @@ const postgres: DefinedDestination = defineDestination<PostgresSettings>({
 
 export default postgres;
 
-/** Rows that are sent at once. */
-const PART = 2_000;
+/** Rows that are sent at once: as many as stay in the server's `work_mem` of 4 MB, beyond which it writes them to a file first. */
+const PART = 1_000;
 
 /** One connection, which lasts until something fails. */
 function opened(settings: PostgresSettings, connect: Parameters<typeof connected>[1]): OpenDestination {
