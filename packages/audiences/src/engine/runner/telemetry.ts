@@ -1,5 +1,4 @@
 import type { UnitResult } from "../state/unit-runner.js";
-import type { AudiencesOptions } from "./audiences.js";
 import type { Progress } from "./loop/progress.js";
 
 /** The logger that audiences need. The collector's logger fits. */
@@ -32,7 +31,13 @@ export interface AudienceMetrics {
 }
 
 export function registerMetrics(
-  { metrics, onRefusedJoins }: Pick<AudiencesOptions, "metrics" | "onRefusedJoins">,
+  {
+    metrics,
+    onRefusedJoins,
+  }: {
+    readonly metrics: Metrics;
+    readonly onRefusedJoins?: ((sourceId: string, messages: number) => void) | undefined;
+  },
   progress: Progress,
 ): AudienceMetrics {
   registerGauges(metrics, progress);
