@@ -133,6 +133,17 @@ describe("a test", () => {
     expect(again.body.results[0].after[0].event).toBe("k:abc");
   });
 
+  it("leaves out of several messages those that are gone, and deletions", async () => {
+    const { api, source } = await withMessages(["Old"]);
+    await using _ = api;
+    await api.receive(source.id, [{ messageId: "del", type: "delete", userId: "ann" }]);
+    const ask = (...messageIds: string[]) => api.ask("POST", TEST, { code: CODE, messageIds });
+    const { body } = await ask("m-0", "gone", "del");
+    expect(body.results).toMatchObject([{ messageId: "m-0", result: "changed" }]);
+    const alone = await ask("del");
+    expect([alone.status, alone.body.message]).toEqual([400, expect.stringContaining("of type delete")]);
+  });
+
   it.each([
     ["without code or id", {}, 400, "code: give code"],
     ["with a transformation that does not exist", { id: "tr_none" }, 404, "tr_none"],

@@ -166,8 +166,16 @@ async function* messagesToTry(
   const found = messages.map((fields, index) => pasted(fields, index, nowMs));
   for (const messageId of messageIds) {
     const [stored] = (await store.log.find({ messageId }, { limit: 1 })).items;
-    if (stored === undefined || asSent(stored) === undefined)
+    const isGiven = stored !== undefined && asSent(stored) !== undefined;
+    // Of a list, the others are tried: one may have been deleted since, or be a deletion.
+    if (!isGiven && messageIds.length > 1) continue;
+    if (stored === undefined)
       throw new CollectorError("not_found", `no message with the id ${messageId} is stored`);
+    if (!isGiven)
+      throw new CollectorError(
+        "invalid_request",
+        `messageIds: no transformation gets ${messageId}, which is of type ${stored.message.type}`,
+      );
     const message = asSent(stored, routing);
     if (message !== undefined) found.push(message);
   }
