@@ -4,6 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+// @boundaries-ignore the servers are for tests of all packages
+import { kill } from "../../../test/destinations/kill.ts";
 
 export const CHDB_VERSION = "4.4.0";
 /** Where `npm run chdb:install` puts it. */
@@ -37,13 +39,6 @@ export async function clickHouseServer(): Promise<ClickHouseServer> {
     server = child;
     await once(child.stdout, "data");
   };
-  const kill = async (): Promise<void> => {
-    if (server === undefined) return;
-    const ended = once(server, "exit");
-    server.kill("SIGKILL");
-    server = undefined;
-    await ended;
-  };
   await start();
   const url = `http://127.0.0.1:${port}`;
   return {
@@ -58,12 +53,12 @@ export async function clickHouseServer(): Promise<ClickHouseServer> {
       if (!response.ok) throw new Error(text);
       return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
     },
-    kill,
+    kill: () => kill(server),
     start,
     pause: () => void server?.kill("SIGSTOP"),
     resume: () => void server?.kill("SIGCONT"),
     async [Symbol.asyncDispose]() {
-      await kill();
+      await kill(server);
       rmSync(folder, { recursive: true, force: true });
     },
   };

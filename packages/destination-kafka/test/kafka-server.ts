@@ -1,10 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import kafkajs from "kafkajs";
+// @boundaries-ignore the servers are for tests of all packages
+import { kill } from "../../../test/destinations/kill.ts";
 import { checkQueuesOnlyIfNeeded } from "../src/idle-queues.ts";
 
 export const KAFKA_VERSION: string =
@@ -148,12 +149,6 @@ function nodeIn(
     stdio: ["ignore", "ignore", "pipe"],
   });
   let server: ChildProcess | undefined;
-  const kill = async (): Promise<void> => {
-    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
-    const ended = once(server, "exit");
-    server.kill("SIGKILL");
-    await ended;
-  };
   return {
     async start() {
       const child = spawn("java", [...java, "kafka.Kafka", file], {
@@ -176,10 +171,10 @@ function nodeIn(
       child.stderr.once("end", () => isStarted.reject(new Error(`kafka: ${said}`)));
       await isStarted.promise;
     },
-    kill,
+    kill: () => kill(server),
     signal: (signal) => void server?.kill(signal),
     async [Symbol.asyncDispose]() {
-      await kill();
+      await kill(server);
       rmSync(folder, { recursive: true, force: true });
     },
   };

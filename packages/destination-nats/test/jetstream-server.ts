@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
+// @boundaries-ignore the servers are for tests of all packages
+import { kill } from "../../../test/destinations/kill.ts";
 // @boundaries-ignore the servers are for tests of all packages
 import { freePorts } from "../../../test/nats/nats-cluster.ts";
 // @boundaries-ignore the servers are for tests of all packages
@@ -75,12 +76,6 @@ ${access.lines}
     child.stderr.once("end", () => isReady.reject(new Error(`nats-server: ${said}`)));
     await isReady.promise;
   };
-  const kill = async (): Promise<void> => {
-    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
-    const ended = once(server, "exit");
-    server.kill("SIGKILL");
-    await ended;
-  };
   const address = `127.0.0.1:${port}`;
   async function using<T>(use: (connection: NatsConnection) => Promise<T>): Promise<T> {
     const connection = await connect({ servers: address, tls: null, ...access.options });
@@ -119,11 +114,11 @@ ${access.lines}
           );
         return answers.flatMap(({ message }) => (message === undefined ? [] : [storedMessage(message)]));
       }),
-    kill,
+    kill: () => kill(server),
     start,
     signal: (signal) => void server?.kill(signal),
     async [Symbol.asyncDispose]() {
-      await kill();
+      await kill(server);
       rmSync(folder, { recursive: true, force: true });
     },
   };

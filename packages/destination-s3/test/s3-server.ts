@@ -7,6 +7,8 @@ import { createServer as createTcpServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { AwsV4Signer } from "aws4fetch";
+// @boundaries-ignore the servers are for tests of all packages
+import { kill } from "../../../test/destinations/kill.ts";
 
 export const VERSITYGW_VERSION = "1.8.0";
 /** Where `npm run versitygw:install` puts it. */
@@ -67,13 +69,6 @@ export async function s3Server(): Promise<S3Server> {
     while (!(await Promise.race([answers(), ended])));
     ended.catch(() => {});
   };
-  const kill = async (): Promise<void> => {
-    if (server === undefined) return;
-    const ended = once(server, "exit");
-    server.kill("SIGKILL");
-    server = undefined;
-    await ended;
-  };
   await start();
   const { accessKeyId, secretAccessKey } = POWERLESS;
   const user = ["--access", accessKeyId, "--secret", secretAccessKey, "--role", "user"];
@@ -93,12 +88,12 @@ export async function s3Server(): Promise<S3Server> {
       const files = globSync("*/**/*.{jsonl,gz,zst,parquet}", { cwd: join(buckets, bucket) }).sort();
       return new Map(files.map((key) => [key, readFileSync(join(buckets, bucket, key))]));
     },
-    kill,
+    kill: () => kill(server),
     start,
     pause: () => void server?.kill("SIGSTOP"),
     resume: () => void server?.kill("SIGCONT"),
     async [Symbol.asyncDispose]() {
-      await kill();
+      await kill(server);
       rmSync(folder, { recursive: true, force: true });
     },
   };
