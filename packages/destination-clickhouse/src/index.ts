@@ -1,11 +1,15 @@
 import {
-  connectionAdvice,
   type DefinedDestination,
   type DeliveryResult,
   defineDestination,
   type OpenDestination,
 } from "@sluice/destination";
-import { type HttpClient, type HttpResponse, httpClient } from "@sluice/destination/http";
+import {
+  type HttpClient,
+  type HttpResponse,
+  httpClient,
+  resultWithoutResponse,
+} from "@sluice/destination/http";
 import { type ClickHouseSettings, SETTINGS } from "./settings.js";
 import { creation, erasure, insertion } from "./table.js";
 
@@ -57,9 +61,7 @@ function opened(settings: ClickHouseSettings, http: HttpClient): OpenDestination
       hasTable = true;
       return { kind: "delivered", reason, detail: `in ${settings.database}.${settings.table}` };
     } catch (error) {
-      const { code = "error", message } = error as NodeJS.ErrnoException;
-      const advice = connectionAdvice({ code, message }, new URL(settings.url).host);
-      return { kind: "retry", reason: code, detail: [advice, message].filter(Boolean).join(": ") };
+      return resultWithoutResponse(error, settings.url);
     }
   };
 

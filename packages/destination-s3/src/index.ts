@@ -1,10 +1,5 @@
-import {
-  connectionAdvice,
-  type DefinedDestination,
-  type DeliveryResult,
-  defineDestination,
-} from "@sluice/destination";
-import { httpClient } from "@sluice/destination/http";
+import { type DefinedDestination, type DeliveryResult, defineDestination } from "@sluice/destination";
+import { httpClient, resultWithoutResponse } from "@sluice/destination/http";
 import { credentialsOf } from "./credentials.js";
 import { objectsOf, putObject, urlOf } from "./put-object.js";
 import { checkSettings, type S3Settings, SETTINGS } from "./settings.js";
@@ -35,9 +30,7 @@ const s3: DefinedDestination = defineDestination<S3Settings>({
           }
           return { kind: "delivered", reason: "written", detail: `s3://${settings.bucket}/${lastKey}` };
         } catch (error) {
-          const { code = "error", message } = error as NodeJS.ErrnoException;
-          const advice = connectionAdvice({ code, message }, new URL(urlOf(settings, "")).host);
-          return { kind: "retry", reason: code, detail: [advice, message].filter(Boolean).join(": ") };
+          return resultWithoutResponse(error, urlOf(settings, ""));
         }
       },
       async close() {

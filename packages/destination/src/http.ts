@@ -1,6 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Connect } from "./definition.js";
+import { connectionAdvice } from "./connection-advice.js";
+import type { Connect, DeliveryResult } from "./definition.js";
 
 export interface HttpRequest {
   readonly method: string;
@@ -71,6 +72,13 @@ export function httpClient(connect: Connect): HttpClient {
       encrypted.destroy();
     },
   };
+}
+
+/** The result of a request that `send` rejected: it is retried, and the detail says what to do. */
+export function resultWithoutResponse(error: unknown, url: string | URL): DeliveryResult {
+  const { code = "error", message } = error as NodeJS.ErrnoException;
+  const advice = connectionAdvice({ code, message }, hostOf(url));
+  return { kind: "retry", reason: code, detail: [advice, message].filter(Boolean).join(": ") };
 }
 
 function hostOf(url: string | URL): string {
