@@ -210,10 +210,13 @@ export class StoreServer {
       this.#refuse(this.#state.reason, calls);
       return;
     }
-    const old = calls.filter((call) => this.#isOld(call));
-    const writes = calls.filter((call) => isWrite(call.operation) && !this.#isOld(call));
-    const reads = calls.filter(({ operation }) => !isWrite(operation));
-    const answers = old.map(({ id, client }): Answered => ({ id, client, ...HANDED_BACK }));
+    const answers: Answered[] = [];
+    const writes: Asked[] = [];
+    const unanswered: Asked[] = [];
+    for (const call of calls)
+      if (!isWrite(call.operation)) unanswered.push(call);
+      else if (this.#isOld(call)) answers.push({ id: call.id, client: call.client, ...HANDED_BACK });
+      else writes.push(call);
     try {
       answers.push(...this.#commitWrites(writes));
     } catch (error) {
@@ -221,19 +224,19 @@ export class StoreServer {
       return;
     }
     const transfers = new Map<Client, ArrayBuffer[]>();
-    const unanswered = [...reads];
+    const answerReads = (): void => {
+      for (let [read] = unanswered; read !== undefined; [read] = unanswered) {
+        answers.push(...this.#answerRead(read, transfers));
+        unanswered.shift();
+      }
+    };
     let failure: { readonly error: unknown } | undefined;
     try {
       this.#commitIfDue();
-      for (const call of reads) {
-        answers.push(...this.#answerRead(call, transfers));
-        unanswered.shift();
-      }
-      for (const call of this.#noLongerWaiting()) {
-        unanswered.push(call);
-        answers.push(...this.#answerRead(call, transfers));
-        unanswered.shift();
-      }
+      answerReads();
+      // An entry that was applied may be what they wait for.
+      unanswered.push(...this.#noLongerWaiting());
+      answerReads();
     } catch (error) {
       failure = { error };
     }
