@@ -91,16 +91,18 @@ export async function* tryMessages(
   messages: readonly OutgoingMessage[],
   { signal, followerOf = async () => undefined }: TryOptions,
 ): AsyncGenerator<Tried> {
+  const mask = secretMask([code.secrets]);
   for (let at = 0; at < messages.length && !signal.aborted; at += TOGETHER) {
     const batch = messages.slice(at, at + TOGETHER);
     const results = await sandboxes.run(code, batch.map(transformInput));
-    const outcomes = batch.map((message, index) => outcomeOf(message, results[index]));
+    const outcomes = batch.map((message, index) => outcomeOf(message, results[index], mask));
     for (const [sourceId, ofSource] of Map.groupBy(outcomes, ({ message }) => message.sourceId)) {
       const follower = await followerOf(sourceId);
-      if (follower !== undefined) await follow(sandboxes, ofSource, follower);
+      if (follower === undefined) continue;
+      const maskBoth = secretMask([code.secrets, follower.code.secrets]);
+      await follow(sandboxes, ofSource, follower, maskBoth);
     }
-    const secrets = [code.secrets];
-    for (const outcome of outcomes) yield triedOf(outcome, secretMask(secrets.concat(outcome.secrets)));
+    for (const outcome of outcomes) yield triedOf(outcome);
     // The results may take milliseconds to read, and others use the event loop too.
     await nextTurn();
   }
@@ -113,11 +115,13 @@ interface Outcome {
   isSame: boolean;
   after: readonly OutgoingMessage[];
   error?: NonNullable<Tried["error"]>;
-  /** Of functions behind the one that is tried. */
-  secrets: readonly TransformCode["secrets"][];
+  /** Hides the secrets of all functions that it came through. */
+  mask: Mask;
 }
 
-function outcomeOf(message: OutgoingMessage, found: TransformResult | undefined): Outcome {
+type Mask = <T>(value: T) => T;
+
+function outcomeOf(message: OutgoingMessage, found: TransformResult | undefined, mask: Mask): Outcome {
   if (found === undefined) throw new Error("the sandbox gave no result");
   return {
     message,
@@ -125,7 +129,7 @@ function outcomeOf(message: OutgoingMessage, found: TransformResult | undefined)
     isSame: found.kind === "same",
     after: afterResult(message, found),
     ...(found.kind === "failed" ? { error: errorOf(found) } : {}),
-    secrets: [],
+    mask,
   };
 }
 
@@ -134,6 +138,7 @@ async function follow(
   sandboxes: Pick<Sandboxes, "run">,
   outcomes: readonly Outcome[],
   { name, code }: Follower,
+  mask: Mask,
 ): Promise<void> {
   const items = outcomes.flatMap(({ after }) => after.map(transformInput));
   const results = await sandboxes.run(code, items);
@@ -145,14 +150,15 @@ async function follow(
     outcome.isSame &&= own.every(({ kind }) => kind === "same");
     outcome.after =
       failed === undefined ? outcome.after.flatMap((one, index) => afterResult(one, own[index])) : [];
-    outcome.secrets = [code.secrets];
+    outcome.mask = mask;
+
     // The place is one in another file.
     if (failed !== undefined)
       outcome.error = { code: failed.code, message: `${name}, which runs behind it: ${failed.message}` };
   }
 }
 
-function triedOf({ message, isSame, after, error, logs }: Outcome, mask: <T>(value: T) => T): Tried {
+function triedOf({ message, isSame, after, error, logs, mask }: Outcome): Tried {
   const kept = after.length === 0 ? "dropped" : "changed";
   const result = error !== undefined ? "failed" : isSame ? "same" : kept;
   const tried = { messageId: message.messageId, result, ...(error === undefined ? {} : { error }) } as const;
@@ -190,7 +196,7 @@ function shown(message: OutgoingMessage): TransformationResult["before"] {
 const SHORTEST_MASKED = 4;
 
 /** Replaces secrets in all texts of a value, with the words that the log of a function has for them. */
-function secretMask(secrets: readonly TransformCode["secrets"][]): <T>(value: T) => T {
+function secretMask(secrets: readonly TransformCode["secrets"][]): Mask {
   const hidden = secrets
     .flatMap((named) => Object.entries(named))
     .filter(([, secret]) => secret.length >= SHORTEST_MASKED)
