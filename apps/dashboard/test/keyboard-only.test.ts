@@ -149,4 +149,26 @@ describeInBrowser("without a mouse", () => {
     await expect.poll(async () => (await focus()).name).toBe("Replay messages");
     expect(watched.problems).toEqual([]);
   });
+
+  test("the focus stays out of the page where Tab has led out of it, while the page changes", async () => {
+    await page.getByRole("link", { name: "Destinations" }).first().click();
+    await page.getByRole("heading", { name: "Destinations", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "Overview" }).first().focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    for (let press = 0; press < MOST_TABS && !(await isLost()); press++) await page.keyboard.press("Tab");
+    await page.evaluate(async () => {
+      document.querySelector("#page")?.append(document.createElement("div"));
+      await new Promise((painted) => requestAnimationFrame(painted));
+    });
+    expect(await isLost()).toBe(true);
+    // Where a change takes the focused element away, the heading has the focus.
+    await page.keyboard.press("Tab");
+    await page.evaluate(() => {
+      const last = [...document.querySelectorAll<HTMLElement>("#page a, #page button")].at(-1);
+      last?.focus();
+      last?.remove();
+    });
+    await expect.poll(async () => (await focus()).role).toBe("h1");
+  });
 });

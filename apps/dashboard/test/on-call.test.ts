@@ -229,7 +229,7 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
     dashboard.receiver.answer("/d05", 410);
     await dashboard.send({ type: "track", messageId: "gone", userId: "eve", event: "Refund" });
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.goto(dashboard.url + `/live?q=${encodeURIComponent('event:"URL Disabled"')}`);
+    await page.goto(`${dashboard.url}/live?q=${encodeURIComponent('event:"URL Disabled"')}`);
     const row = page.getByRole("option", { name: /URL Disabled/ });
     await row.getByText(/A URL of d05 is disabled/).waitFor();
   });

@@ -96,7 +96,8 @@ function SideFoot({ isDark, onTheme, onHelp }: { isDark: boolean; onTheme: () =>
 
 /**
  * Moves the focus to the heading of a new page, so that screen readers announce it and Tab starts there. Repeats that when
- * the loaded page replaces the focused element. A press of the mouse ends it.
+ * the loaded page replaces or disables the focused element; where somebody tabbed on, out of the page too, the focus stays.
+ * A press of the mouse ends it.
  */
 function useFocusOnNavigation(path: string): void {
   const last = useRef(path);
@@ -106,11 +107,21 @@ function useFocusOnNavigation(path: string): void {
     const page = document.querySelector("#page");
     const focusHeading = () => page?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
     focusHeading();
+    let focused = document.activeElement;
+    const follow = () => {
+      focused = document.activeElement;
+    };
+    addEventListener("focusin", follow);
     const replaced = new MutationObserver(() => {
-      if (document.activeElement === document.body) focusHeading();
+      if (document.activeElement !== document.body) return;
+      const isLost = focused === null || !focused.isConnected || focused.matches("body, :disabled");
+      if (isLost) focusHeading();
     });
     if (page !== null) replaced.observe(page, { childList: true, subtree: true });
-    const stop = () => replaced.disconnect();
+    const stop = () => {
+      replaced.disconnect();
+      removeEventListener("focusin", follow);
+    };
     addEventListener("pointerdown", stop);
     return () => {
       stop();
