@@ -114,7 +114,7 @@ describeInBrowser("hostile event data", () => {
   test.each(["/", "/deliveries", "/sources", "/destinations", "/settings"])("on %s", async (path) => {
     await page.goto(dashboard.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForLoadState("networkidle").catch(() => {});
+    await page.getByLabel("Loading").first().waitFor({ state: "detached" });
     await expectNothingRan();
   });
 

@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { vi } from "vitest";
@@ -109,13 +109,33 @@ export async function runDashboard(options: object = {}): Promise<RunningDashboa
   };
 }
 
+/** The built files by path. Test files that share a process share them. */
+let built: Promise<ReadonlyMap<string, Buffer>> | undefined;
+
 /** Builds the dashboard for production into a folder and returns the folder. */
 export async function buildDashboard(folder: string): Promise<string> {
+  built ??= filesOfBuild();
+  for (const [path, content] of await built) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+  return folder;
+}
+
+async function filesOfBuild(): Promise<ReadonlyMap<string, Buffer>> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-dashboard-built-"));
   // With Vitest's `test`, React's development checks would be in the build.
   vi.stubEnv("NODE_ENV", "production");
   await build({ root: ROOT, logLevel: "error", build: { outDir: folder, emptyOutDir: true } });
   vi.unstubAllEnvs();
-  return folder;
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = new Map<string, Buffer>();
+  for (const entry of entries.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    files.set(relative(folder, path), await readFile(path));
+  }
+  await rm(folder, { recursive: true });
+  return files;
 }
 
 async function startReceiver(): Promise<Receiver & { close(): Promise<void> }> {
