@@ -83,7 +83,11 @@ describeInBrowser("the browser's Back", () => {
     await page.getByRole("row").nth(40).waitFor();
     await page.evaluate(() => scrollTo(0, 900));
     await expect.poll(() => page.evaluate(() => scrollY)).toBe(900);
-    await page.getByRole("row").nth(12).getByRole("link").first().click();
+    // A click on a row that is out of sight would scroll first.
+    const inSight = await page
+      .getByRole("row")
+      .evaluateAll((rows) => rows.findIndex((row) => row.getBoundingClientRect().top > innerHeight / 2));
+    await page.getByRole("row").nth(inSight).getByRole("link").first().click();
     await page.waitForURL(/\/messages\//);
     await expect.poll(() => page.evaluate(() => scrollY)).toBe(0);
     await page.goBack();
