@@ -48,8 +48,7 @@ export function decodeHeader(salt: Uint8Array, bytes: Buffer): Header | undefine
     atMs: bytes.readDoubleLE(TIME_AT),
     nextOffset: bytes.readDoubleLE(OFFSET_AT),
     dataBytes,
-    matches: (data) =>
-      data.byteLength === dataBytes && checksumOf(bytes, data) === bytes.readUInt32LE(CHECKSUM_AT),
+    matches: (data) => checksumOf(bytes, data) === bytes.readUInt32LE(CHECKSUM_AT),
   };
 }
 

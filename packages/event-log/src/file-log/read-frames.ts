@@ -37,10 +37,11 @@ export function* readFrames(file: number, salt: Uint8Array, from: number, after:
       at = end;
       continue;
     }
-    const next = laterFrame(file, salt, at + 1, size, Math.max(after, last ?? 0));
+    const known = Math.max(after, last ?? 0);
+    const next = laterFrame(file, salt, at + 1, size, known);
     const header = decodeHeader(salt, readAt(file, at, FRAME_BYTES));
     if (next === undefined) {
-      if (header !== undefined && header.sequence > Math.max(after, last ?? 0))
+      if (header !== undefined && header.sequence > known)
         yield { kind: "cut", sequence: header.sequence, end: at };
       return;
     }

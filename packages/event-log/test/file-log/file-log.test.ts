@@ -1,13 +1,33 @@
-import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  fdatasyncSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+  writevSync,
+} from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { mendBeginning } from "../../src/file-log/beginning.js";
 import { FileLog, LOG_FILE } from "../../src/file-log/file-log.js";
 import { FRAME_BYTES } from "../../src/file-log/frame.js";
 import type { DamagedPlace } from "../../src/file-log/read-frames.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
+vi.mock("node:fs", { spy: true });
+beforeEach(() => {
+  vi.clearAllMocks();
+});
+
 const temporaryDirectory = temporaryDirectories();
 const BEGIN = 4_096;
+const MEBIBYTE = 1 << 20;
 
 const opened: FileLog[] = [];
 afterEach(() => {
@@ -67,6 +87,7 @@ describe("a log in a file", () => {
     const bytes = statSync(join(directory, LOG_FILE)).size;
     const again = open(directory);
     expect(read(again, 9)).toEqual({ sequences: [10, 11], damaged: [] });
+    expect([again.bytes, again.cutOff]).toEqual([log.bytes, undefined]);
     append(again, 12, 13);
     expect(read(open(directory), 9).sequences).toEqual([10, 11, 12, 13]);
     expect(statSync(join(directory, LOG_FILE)).size).toBe(bytes);
@@ -90,8 +111,74 @@ describe("a log in a file", () => {
       overwrite(directory, end - missing, new Uint8Array(missing));
       const again = open(directory);
       expect(read(again, 0)).toEqual({ sequences: [1, 2], damaged: [] });
+      const isHeaderWhole = missing < FRAME_BYTES;
+      const size = isHeaderWhole ? BEGIN + again.bytes : MEBIBYTE;
+      expect([again.cutOff, again.fileBytes]).toEqual([isHeaderWhole ? 3 : undefined, size]);
       append(again, 3, 3);
       expect(read(open(directory), 0)).toEqual({ sequences: [1, 2, 3], damaged: [] });
+    },
+  );
+
+  it("takes no unreadable last entry for one that was cut off if the database has it", () => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    append(log, 1, 3);
+    overwrite(directory, BEGIN + log.bytes - 1, new Uint8Array(1));
+    const again = open(directory);
+    expect(read(again, 3)).toEqual({ sequences: [], damaged: [] });
+    expect(again.cutOff).toBeUndefined();
+  });
+
+  it.each([
+    ["the first one", 1, []],
+    ["one behind a damaged one", 2, [1]],
+  ])("can end in the header of an entry: of %s", (_what, damaged, sequences) => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    append(log, 1, damaged);
+    const at = BEGIN + log.bytes;
+    append(log, damaged + 1, damaged + 1);
+    overwrite(directory, at - 1, new Uint8Array(1));
+    truncateSync(join(directory, LOG_FILE), at + FRAME_BYTES - 1);
+    expect(read(open(directory), 0).sequences).toEqual(sequences);
+  });
+
+  it("can end with its last entry", () => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    const data = new Uint8Array(MEBIBYTE - BEGIN - FRAME_BYTES).fill(1);
+    log.append({ ...frame(1), data });
+    expect(log.fileBytes).toBe(BEGIN + log.bytes);
+    expect(read(open(directory), 0)).toEqual({ sequences: [1], damaged: [] });
+  });
+
+  it("tells several damaged entries in a row as one place", () => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    append(log, 1, 3);
+    const last = BEGIN + log.bytes - 1;
+    append(log, 4, 4);
+    overwrite(directory, BEGIN + FRAME_BYTES, Buffer.from("E"));
+    overwrite(directory, last, Buffer.from("E"));
+    overwrite(directory, BEGIN + FRAME_BYTES + frame(1).data.byteLength, new Uint8Array(1));
+    const { sequences, damaged } = read(open(directory), 0);
+    expect(sequences).toEqual([4]);
+    expect(damaged).toMatchObject([{ at: BEGIN, end: last + 1, next: 4 }]);
+  });
+
+  // What is looked through is read a mebibyte at a time.
+  it.each([-FRAME_BYTES, -8, -7, -1, 0, 1, 2])(
+    "finds an entry that begins %d bytes behind the first mebibyte after a damaged one",
+    (behind) => {
+      const directory = temporaryDirectory();
+      const log = open(directory);
+      log.append({ ...frame(1), data: new Uint8Array(MEBIBYTE + behind - FRAME_BYTES) });
+      append(log, 2, 2);
+      overwrite(directory, BEGIN + FRAME_BYTES, Buffer.from("E"));
+      expect(read(open(directory), 0)).toMatchObject({
+        sequences: [2],
+        damaged: [{ at: BEGIN, end: BEGIN + MEBIBYTE + behind }],
+      });
     },
   );
 
@@ -162,14 +249,116 @@ describe("a log in a file", () => {
     const log = open(directory);
     for (let sequence = 1; sequence <= 20; sequence++) log.append(frame(sequence, "x".repeat(1 << 20)));
     log.restart();
-    expect(log.fileBytes).toBe(16 << 20);
+    expect([log.fileBytes, statSync(join(directory, LOG_FILE)).size]).toEqual([16 << 20, 16 << 20]);
     append(log, 21, 22);
     expect(read(open(directory), 20).sequences).toEqual([21, 22]);
   });
 
-  it("refuses a file that is something else", () => {
+  it("is not lengthened when it is used again", () => {
     const directory = temporaryDirectory();
-    writeFileSync(join(directory, LOG_FILE), "2026-01-01 started\n");
-    expect(() => open(directory)).toThrow(/does not begin as a log of this version does/);
+    const log = open(directory);
+    append(log, 1, 1);
+    expect([log.fileBytes, statSync(join(directory, LOG_FILE)).size]).toEqual([MEBIBYTE, MEBIBYTE]);
+    log.restart();
+    expect(log.fileBytes).toBe(MEBIBYTE);
   });
+
+  it.each([
+    ["something else", "2026-01-01 started\n"],
+    ["shorter than its beginning", "SLCLOG\0\u{1}salt"],
+  ])("refuses a file that is %s, and leaves nothing open", (_what, content) => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, LOG_FILE), content);
+    vi.clearAllMocks();
+    expect(() => open(directory)).toThrow(/does not begin as a log of this version does/);
+    expectAllClosed();
+  });
+
+  it("is for its owner only, also a file that was for others", () => {
+    const directory = temporaryDirectory();
+    const mode = () => statSync(join(directory, LOG_FILE)).mode & 0o777;
+    open(directory);
+    expect(mode()).toBe(0o600);
+    chmodSync(join(directory, LOG_FILE), 0o644);
+    open(directory);
+    expect(mode()).toBe(0o600);
+  });
+
+  it("is created although an earlier creation was cut off, and closed", () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, `${LOG_FILE}.new`), "SLC");
+    vi.clearAllMocks();
+    FileLog.open(directory).close();
+    expect(readdirSync(directory)).toEqual([LOG_FILE]);
+    expectAllClosed();
+  });
+});
+
+function expectAllClosed(): void {
+  const files = vi.mocked(openSync).mock.results.map(({ value }) => value);
+  expect(
+    vi
+      .mocked(closeSync)
+      .mock.calls.map(([file]) => file)
+      .sort(),
+  ).toEqual(files.sort());
+}
+
+describe("what is on disk", () => {
+  it("is the file with its name before it is used, each entry before it is answered, and that all were removed", () => {
+    const log = open(temporaryDirectory());
+    expect(vi.mocked(fsyncSync)).toHaveBeenCalledTimes(2);
+    append(log, 1, 2);
+    expect(vi.mocked(fdatasyncSync)).toHaveBeenCalledTimes(2);
+    log.empty();
+    expect(vi.mocked(fsyncSync)).toHaveBeenCalledTimes(3);
+  });
+
+  it("may come later in a log that need not outlive a power cut", () => {
+    const log = FileLog.open(temporaryDirectory(), false);
+    opened.push(log);
+    append(log, 1, 2);
+    expect(vi.mocked(fdatasyncSync)).not.toHaveBeenCalled();
+  });
+
+  it("is the whole entry if the system takes a part of it first", () => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    append(log, 1, 1);
+    vi.mocked(writevSync).mockImplementationOnce((file, parts, at) =>
+      writeSync(file, parts[0] as Uint8Array, 0, 5, at),
+    );
+    append(log, 2, 3);
+    expect(read(open(directory), 0)).toEqual({ sequences: [1, 2, 3], damaged: [] });
+  });
+
+  it.each([
+    ["ENOSPC", "the disk is full"],
+    ["EIO", "EIO"],
+  ])("is nothing of an entry that was refused with %s", (code, message) => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    append(log, 1, 1);
+    vi.mocked(fdatasyncSync).mockImplementationOnce(() => {
+      throw Object.assign(new Error(code), { code });
+    });
+    expect(() => log.append(frame(2, "refused"))).toThrow(message);
+    expect(log.fileBytes).toBe(BEGIN + log.bytes);
+    expect(readFileSync(join(directory, LOG_FILE)).includes("refused")).toBe(false);
+    expect(read(open(directory), 0).sequences).toEqual([1]);
+  });
+});
+
+it.each(["intact", "mended", "unreadable"])("a repair says of a beginning that it is %s", (expected) => {
+  const directory = temporaryDirectory();
+  const path = join(directory, LOG_FILE);
+  append(open(directory), 1, 2);
+  if (expected !== "intact") overwrite(directory, 0, new Uint8Array(16));
+  if (expected === "unreadable") overwrite(directory, BEGIN + FRAME_BYTES, new Uint8Array(1));
+  const before = readFileSync(path);
+  vi.clearAllMocks();
+  expect(mendBeginning(path)).toBe(expected);
+  expectAllClosed();
+  if (expected === "mended") expect(read(open(directory), 0)).toEqual({ sequences: [1, 2], damaged: [] });
+  else expect(readFileSync(path).equals(before)).toBe(true);
 });
