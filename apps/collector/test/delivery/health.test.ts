@@ -207,6 +207,14 @@ it.each<[string, Partial<HealthFacts>, Health]>([
     },
   ],
   [
+    "is disabled with one message left",
+    { isEnabled: false, waiting: 1 },
+    {
+      health: "disabled",
+      reason: "It is disabled, so new messages are skipped, and 1 earlier message stays in the backlog",
+    },
+  ],
+  [
     "is enabled, but its only URL is disabled",
     { urls: [gone("a")], isBackingOff: true, tried: failed },
     { health: "url_disabled", reason: "Its URL answered 410 Gone, so nothing is sent", sinceMs: 7 },
@@ -222,6 +230,15 @@ it.each<[string, Partial<HealthFacts>, Health]>([
     { health: "partly_disabled", reason: "1 of 2 URLs answered 410 Gone and gets nothing: b", sinceMs: 7 },
   ],
   [
+    "has two disabled URLs of three",
+    { urls: [url("a", fine.tried), gone("b"), gone("c")] },
+    {
+      health: "partly_disabled",
+      reason: "2 of 3 URLs answered 410 Gone and get nothing: b, c",
+      sinceMs: 7,
+    },
+  ],
+  [
     "has one disabled URL, and the other fails",
     { tried: failed, urls: [url("a", failed), gone("b")] },
     { health: "failing", reason: "refused", sinceMs: 5 },
@@ -230,6 +247,11 @@ it.each<[string, Partial<HealthFacts>, Health]>([
     "has an open breaker",
     { isBackingOff: true, tried: failed, urls: [url("a", failed), gone("b")], waiting: 50_000 },
     { health: "backing_off", reason: "The last attempts failed: refused", sinceMs: 5 },
+  ],
+  [
+    "failed before this process started, and cannot be opened",
+    { cannotOpen: true, tried: { ...none, last: refused } },
+    { health: "failing", reason: "It cannot be opened: refused", sinceMs: 5 },
   ],
   [
     "cannot be opened",
@@ -340,6 +362,11 @@ it.each<[string, Partial<HealthFacts>, Health]>([
     "has 9,999 waiting messages",
     { waiting: 9_999 },
     { health: "good", reason: "The last delivery succeeded" },
+  ],
+  [
+    "has 10,000 waiting messages, the oldest from a minute ago",
+    { waiting: 10_000, oldestUnreadMs: 940_000 },
+    { health: "behind", reason: "10,000 messages wait", sinceMs: 940_000 },
   ],
   ["has 10,000 waiting messages", { waiting: 10_000 }, { health: "behind", reason: "10,000 messages wait" }],
   [

@@ -121,7 +121,7 @@ function partlyDisabled(urls: readonly UrlFacts[], disabledUrls: readonly UrlFac
   const names = disabledUrls.map(({ url }) => url).join(", ");
   return {
     health: "partly_disabled",
-    reason: `${disabledUrls.length} of ${urls.length} URLs answered 410 Gone and gets nothing: ${names}`,
+    reason: `${disabledUrls.length} of ${urls.length} URLs answered 410 Gone and ${disabledUrls.length === 1 ? "gets" : "get"} nothing: ${names}`,
     ...latest(disabledUrls),
   };
 }

@@ -101,7 +101,7 @@ class RecentRounds {
 
   counts(monotonicMs: number): RecentCounts {
     const oldest = Math.floor(monotonicMs / 1_000) - SECONDS;
-    const recent = this.#seconds.filter(({ at, rounds }) => at > oldest && rounds > 0);
+    const recent = this.#seconds.filter(({ at }) => at > oldest);
     return {
       rounds: recent.reduce((sum, { rounds }) => sum + rounds, 0),
       failed: recent.reduce((sum, { failed }) => sum + failed, 0),
