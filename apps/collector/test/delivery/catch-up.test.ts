@@ -1,4 +1,4 @@
-import { BEFORE_FIRST, DOCUMENT_KINDS, openMemoryStore } from "@sluice/event-log";
+import { BEFORE_FIRST, DOCUMENT_KINDS, openMemoryStore, type Retry } from "@sluice/event-log";
 import { batchOf } from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
@@ -26,4 +26,28 @@ test("a source that is connected anew while it is caught up with is caught up wi
   expect(await left()).toEqual([again]);
   await catchUp(deps, again, store.log.head());
   expect(await left()).toEqual([]);
+});
+
+test("queues what was missed 500 at a time, without what has an outcome already", async () => {
+  const clock = manualClock();
+  const store = openMemoryStore({ clock });
+  const { cursor } = await store.consumers.open("dst", BEFORE_FIRST);
+  const ids = Array.from({ length: 1_002 }, (_, at) => ({ messageId: `m${at}` }));
+  await store.log.append(batchOf(ids.slice(0, 501)));
+  await store.log.append(batchOf(ids.slice(501)));
+  const known = { offset: (cursor + 1) as typeof cursor, state: "delivered", reason: "", atMs: 0 } as const;
+  await store.consumers.settle("dst", { cursor, outcomes: [known], retries: [], attempts: [] });
+  const queued: Retry[][] = [];
+  store.consumers.requeue = async (_id, retries) => {
+    queued.push([...retries]);
+  };
+  const connection = { destinationId: "dst", sourceId: "src_1", since: BEFORE_FIRST };
+  const deps = { store, clock, reader: sharedReader(store.log) };
+  expect(await catchUp(deps, connection, store.log.head())).toBe(true);
+  expect(queued.map(({ length }) => length)).toEqual([500, 500, 1]);
+  expect(new Set(queued.flat().map(({ offset }) => offset)).size).toBe(1_001);
+  expect(queued.flat().some(({ offset }) => offset === known.offset)).toBe(false);
+  queued.length = 0;
+  expect(await catchUp(deps, { ...connection, sourceId: "src_2" }, store.log.head())).toBe(false);
+  expect(queued).toEqual([]);
 });

@@ -146,6 +146,13 @@ it("reads again what was not taken when it was dropped, and ignores a read that 
   expect(takeAll()).toEqual([12, 13]);
 });
 
+it("goes on behind a batch whose messages were removed", async () => {
+  const { window, reads, batch, takeAll } = openWindow();
+  window.fill();
+  await reads[0]?.answer({ ...batch(11, 12), messages: () => [] }, batch(13, 13));
+  expect(takeAll()).toEqual([13]);
+});
+
 it("stays at the end if nothing is dropped", async () => {
   const { window, reads } = openWindow();
   window.fill();

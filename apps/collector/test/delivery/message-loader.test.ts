@@ -5,11 +5,20 @@ import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
 import { messageLoader } from "../../src/delivery/reading/message-loader.js";
 
-async function open() {
+const FULL = 512 * 1_024;
+
+/** A batch of one message, whose body has so many bytes. */
+function sized(messageId: string, bytes: number) {
+  const { byteLength } = batchOf([{ messageId, text: "" }]).body;
+  return batchOf([{ messageId, text: "x".repeat(bytes - byteLength) }]);
+}
+
+async function open(
+  batches = [batchOf([{ messageId: "m0" }, { messageId: "m1" }]), batchOf([{ messageId: "m2" }])],
+) {
   const clock = manualClock();
   const { log } = openMemoryStore({ clock });
-  await log.append(batchOf([{ messageId: "m0" }, { messageId: "m1" }]));
-  await log.append(batchOf([{ messageId: "m2" }]));
+  for (const batch of batches) await log.append(batch);
   let reads = 0;
   const loader = messageLoader(
     {
@@ -39,4 +48,21 @@ it("caches nothing for longer than a second, and caches no missing message", asy
   await clock.advance(1_000);
   expect(await ids(0)).toEqual(["m0"]);
   expect(reads()).toBe(3);
+});
+
+it("does not take a kept batch for an earlier one", async () => {
+  const { ids } = await open();
+  expect([await ids(2), await ids(0)]).toEqual([["m2"], ["m0"]]);
+});
+
+it.each([
+  ["both of two that have half a mebibyte together", [FULL / 2, FULL / 2], 2],
+  ["the latest of two that have more", [FULL / 2, FULL / 2 + 1], 3],
+  ["one that is larger, as long as it is the latest", [100, FULL + 1], 3],
+])("keeps %s", async (_what, sizes, expected) => {
+  const { ids, reads } = await open(sizes.map((bytes, at) => sized(`m${at}`, bytes)));
+  await ids(0);
+  await ids(1);
+  expect([await ids(1), await ids(0)]).toEqual([["m1"], ["m0"]]);
+  expect(reads()).toBe(expected);
 });

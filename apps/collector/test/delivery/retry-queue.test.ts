@@ -118,6 +118,14 @@ describe("while the store answers", () => {
     expect(queue.nextDueMs).toBe(5);
   });
 
+  it("waits for the time of the next retry", async () => {
+    const { queue, asked } = askedQueue();
+    queue.fill(0);
+    await asked[0]?.answer([]);
+    await asked[1]?.answer(100);
+    expect(queue.nextDueMs).toBe(100);
+  });
+
   it("a lease that fails forgets nothing that was put meanwhile", async () => {
     const { queue, asked, failures } = askedQueue(0);
     queue.put({ ...RETRY, dueAtMs: 0 });
@@ -200,6 +208,8 @@ describe("while the store answers", () => {
     const [first, second, third] = [1, 2, 3].map((at) => ({ ...RETRY, offset: at as Offset }));
     queue.release(0, 0, () => {});
     await asked[0]?.answer([first, second, third]);
+    queue.release(0, 0, () => {});
+    expect(asked).toHaveLength(1);
     expect(queue.take(() => false)).toBeUndefined();
     expect(queue.withhold(1 as Offset)).toBe(true);
     // It waits in the store.

@@ -1,4 +1,4 @@
-import type { Attempt, Offset, Outcome, Retry, Settlement } from "@sluice/event-log";
+import type { Attempt, Offset, Outcome, Retry, SentRange, Settlement } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import { type Settler, settler } from "../../src/delivery/settling/settler.js";
@@ -71,7 +71,7 @@ describe("the settler", () => {
     await clock.advance(1_000);
     await turns();
     const settlement = { cursor: 7, outcomes: [], retries: [], attempts: [], ...expected };
-    expect(asked).toEqual([settlement, settlement]);
+    expect(asked).toStrictEqual([settlement, settlement]);
   });
 
   it("is full after a failure, and repeats it a second later before what came since", async () => {
@@ -117,6 +117,85 @@ describe("the settler", () => {
     settling.outcome(outcome(3));
     await clock.advance(10_000);
     expect(offsets()).toHaveLength(2);
+  });
+
+  it("starts in the next turn of the event loop, without a timer, unless a settlement was stored just now", async () => {
+    const { clock, settling, asked, answers, turns } = held();
+    const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    settling.outcome(outcome(1));
+    expect(clock.pending).toBe(0);
+    await nextTurn();
+    expect(asked).toHaveLength(1);
+    answers[0]?.store();
+    await turns();
+    await clock.advance(50);
+    settling.outcome(outcome(2));
+    await nextTurn();
+    expect(asked).toHaveLength(2);
+  });
+
+  const range: SentRange = { id: "r1", runs: [[0, 4]] as never, settings: {} };
+  const isFixed = (fixed: Promise<void>) => Promise.race([fixed.then(() => true), Promise.resolve(false)]);
+
+  it("fixes what is sent at once, with what waits, and says when it is stored", async () => {
+    const { settling, asked, answers, stored, turns } = held();
+    settling.outcome(outcome(1));
+    await turns();
+    answers[0]?.store();
+    await turns();
+    settling.outcome(outcome(2));
+    // The pause after a settlement is not waited for.
+    const fixed = settling.fix(range);
+    await turns();
+    expect(asked[1]).toMatchObject({ outcomes: [outcome(2)], range });
+    expect(await isFixed(fixed)).toBe(false);
+    answers[1]?.store();
+    await fixed;
+    expect(stored).toHaveLength(2);
+  });
+
+  it("does not take the end of a settlement without the range for the range's", async () => {
+    const { clock, settling, asked, answers, turns } = held();
+    settling.outcome(outcome(1));
+    await turns();
+    const fixed = settling.fix(range);
+    answers[0]?.store();
+    await turns();
+    expect(await isFixed(fixed)).toBe(false);
+    await clock.advance(50);
+    await turns();
+    expect(asked[1]).toStrictEqual({ cursor: 7, outcomes: [], retries: [], attempts: [], range });
+    answers[1]?.store();
+    await fixed;
+  });
+
+  it("fixes the range again if the store failed", async () => {
+    const { clock, settling, asked, answers, turns } = held();
+    const fixed = settling.fix(range);
+    await turns();
+    answers[0]?.fail();
+    await turns();
+    expect(await isFixed(fixed)).toBe(false);
+    await clock.advance(1_000);
+    await turns();
+    expect(asked[1]).toMatchObject({ range });
+    answers[1]?.store();
+    await fixed;
+  });
+
+  it("stores the end of a range alone, and not its beginning behind it", async () => {
+    const { clock, settling, asked, answers, turns } = held();
+    void settling.fix(range);
+    await turns();
+    settling.rangeEnded();
+    answers[0]?.fail();
+    await turns();
+    await clock.advance(1_000);
+    await turns();
+    expect(asked[1]).toStrictEqual({ cursor: 7, outcomes: [], retries: [], attempts: [], range: null });
+    answers[1]?.store();
+    await turns();
+    expect([settling.isIdle, clock.pending]).toEqual([true, 0]);
   });
 
   it("does not go on if the store fails while it stops", async () => {

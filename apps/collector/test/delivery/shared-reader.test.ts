@@ -100,4 +100,5 @@ it("finds a source's messages in a span of the log, without those for one destin
   expect(all).toEqual(["a0", "a1", "a3", "a4"]);
   expect(await found(BEFORE_FIRST, second)).toEqual(["a0", "a1"]);
   expect(await found(second, 1e9)).toEqual(["a3", "a4"]);
+  expect(await found(BEFORE_FIRST + 1, second + 2)).toEqual(["a1", "a3"]);
 });

@@ -4,6 +4,7 @@ import { DELIVERY_DEFAULTS } from "../../src/delivery/delivery-stage.js";
 import { InFlight } from "../../src/delivery/in-flight.js";
 import { laneOf } from "../../src/delivery/ordering/lane-of.js";
 import { cursorTracker } from "../../src/delivery/reading/cursor-tracker.js";
+import { heldBytes } from "../../src/delivery/reading/work.js";
 import { DestinationGate } from "../../src/delivery/sending/destination-gate.js";
 
 const at = (offset: number): Offset => offset as Offset;
@@ -151,4 +152,16 @@ describe("the lane of a user", () => {
     expect(lanes.size).toBe(200_000);
     expect([...lanes].every((lane) => Number.isSafeInteger(lane) && lane >= 0)).toBe(true);
   });
+});
+
+it.each<[value: unknown, bytes: number]>([
+  ["text", 20],
+  [1.5, 16],
+  [null, 16],
+  [true, 16],
+  [[], 80],
+  [["ab", 1], 80 + 18 + 16],
+  [{ a: "b", list: [{}] }, 80 + 1 + 17 + 4 + 80 + 80],
+])("estimates what %j takes in memory: %d bytes", (value, bytes) => {
+  expect(heldBytes(value)).toBe(bytes);
 });

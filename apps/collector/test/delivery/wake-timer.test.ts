@@ -42,6 +42,24 @@ it.each<[what: string, sets: readonly Times[]]>([
   expect(await wakes(sets, 0)).toEqual({ wokenAtMs: [], set: 0 });
 });
 
+it("keeps the timer of a time that is set again", () => {
+  const clock = manualClock();
+  const { after } = clock;
+  let timers = 0;
+  const counted = {
+    ...clock,
+    monotonic: clock.monotonic,
+    after: (...args: Parameters<typeof after>) => {
+      timers += 1;
+      return after(...args);
+    },
+  };
+  const timer = new WakeTimer(counted, () => {});
+  const now = clock.monotonic();
+  for (let call = 0; call < 3; call++) timer.set([now + 5], now);
+  expect(timers).toBe(1);
+});
+
 it("wakes no more once it is cancelled", async () => {
   expect(await wakes([[5]], 0, true)).toEqual({ wokenAtMs: [], set: 1 });
 });

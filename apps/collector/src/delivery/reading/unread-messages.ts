@@ -64,7 +64,7 @@ class RangeCount {
   /** The messages after `after` up to `upTo` for a destination with these connections. */
   between(after: Offset, upTo: Offset, connections: readonly Connection[]): Promise<number> {
     return this.#inOrder(async () => {
-      const isOn = connections === this.#connections && after >= this.#after && after <= this.#upTo;
+      const isOn = connections === this.#connections && after <= this.#upTo;
       if (!isOn || upTo < this.#upTo) {
         this.#connections = connections;
         this.#after = after;
@@ -85,8 +85,8 @@ class RangeCount {
     for (let at = after; at < upTo; ) {
       // Up to the next place where a source is connected or disconnected.
       const next = this.#connections
-        .flatMap(({ since, upTo: last }) => (last === undefined ? [since] : [since, last]))
-        .filter((offset) => offset > at && offset < upTo);
+        .flatMap(({ since, upTo: last = since }) => [since, last])
+        .filter((offset) => offset > at);
       const tally = await this.#log.tally(at, Math.min(upTo, ...next) as Offset);
       for (const { sourceId, onlyDestinations, messages: some } of tally.counts) {
         const isConcerned =
