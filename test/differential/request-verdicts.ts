@@ -3,11 +3,10 @@ import { CollectorError } from "../../apps/collector/src/errors.js";
 import { openRequest } from "../../apps/collector/src/ingest/messages/open-request.js";
 import { messageReader } from "../../apps/collector/src/ingest/messages/read-messages.js";
 import { validateMessages } from "../../apps/collector/src/ingest/messages/validate-messages.js";
-import { namedKeys } from "../../apps/collector/src/ingest/sources/write-key.js";
+import { namedKeys } from "../../apps/collector/src/ingest/sources/authenticator.js";
 import { findWriteKey } from "../../packages/event-log/src/bytes/find-fields.js";
-import type { MessageKey } from "../../packages/event-log/src/message/batch.js";
+import type { MessageKey, Offset } from "../../packages/event-log/src/message/batch.js";
 import { decodeBatch } from "../../packages/event-log/src/message/decode-batch.js";
-import type { Offset } from "../../packages/event-log/src/message/last-message.js";
 import { type ScannedRequest, scanRequest } from "../../packages/event-log/src/message/scan-request.js";
 import type { MessageKind } from "../../packages/protocol/src/messages/message.js";
 

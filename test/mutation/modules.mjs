@@ -78,7 +78,6 @@ export const MODULES = [
       "packages/audiences/src/engine/messages/join-ids.ts",
       "packages/audiences/src/engine/evaluation/merge-profiles.ts",
       "packages/audiences/src/profiles/identities.ts",
-      "packages/audiences/src/profiles/identity-policy.ts",
       "packages/audiences/src/profiles/refused-joins.ts",
     ],
     tests: ["packages/audiences/test/engine/merge.test.ts"],

@@ -38,15 +38,19 @@ import { checkHosts, isLoopback } from "./http/routing.js";
 import { checkPort, type StartServer, startServer } from "./http/server.js";
 import { diskSpace, lowBelowBytes } from "./incidents/disk-low.js";
 import { type Incidents, startIncidents } from "./incidents/start-incidents.js";
-import { type IngestMetricsOfProcess, ingestMetrics } from "./ingest/ingest-metrics.js";
+import {
+  type IngestMetricsOfProcess,
+  ingestMetrics,
+  type WrongKeys,
+  wrongKeys,
+} from "./ingest/ingest-metrics.js";
 import { type IngestRoutesOptions, ingestRoutes } from "./ingest/routes.js";
 import { rateOf } from "./ingest/sources/rate-limit.js";
 import { openSourceDirectory, type SourceDirectory } from "./ingest/sources/source-directory.js";
-import { type WrongKeys, wrongKeys } from "./ingest/wrong-keys.js";
 import { startOperations } from "./operations/start-operations.js";
+import { announceRetention, resolveRetention } from "./process/config.js";
 import { makeDataFolder, makeOwnerOnly, refuseClusterFolder } from "./process/data-folder.js";
 import { defined } from "./process/defined.js";
-import { announceRetention, resolveRetention } from "./process/retention-defaults.js";
 import { type Stages, startWithStages } from "./process/stages.js";
 import { type DeliveryCounts, deliveryCounts } from "./process/telemetry/delivery-counts.js";
 import { type LiveEvents, liveEvents } from "./process/telemetry/live-events.js";

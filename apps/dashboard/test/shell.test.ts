@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { type BaseLocationHook, Router, type RouterOptions, useRoute } from "wouter";
 import { addresses, decodedParams, escapedPath } from "../src/routing/addresses.js";
-import { takeToken } from "../src/session/token.js";
+import { takeToken } from "../src/session/session.js";
 import { NAVIGATION_ITEMS } from "../src/shell/navigation.js";
 import { commandsFor } from "../src/shell/palette-commands.js";
 import { onKey } from "../src/shell/shortcuts.js";

@@ -5,11 +5,12 @@ export type { RefusalReason } from "./message/accept.js";
 export type { Batch, HeldMessage, LostMessage } from "./message/batch.js";
 export type { BeforeSend, OutgoingMessage } from "./message/before-send.js";
 export type { CallContext, ContextCalls, ContextStorage, TraceApi } from "./message/call-context.js";
-export type { Fields } from "./message/fields.js";
+export { viewArguments, viewOptions } from "./message/call-context.js";
 export { fromSnakeCase } from "./message/snake-case.js";
 export type {
   AliasCall,
   CallFields,
+  Fields,
   GroupCall,
   IdentifyCall,
   Identity,
@@ -19,7 +20,6 @@ export type {
   TrackingPlan,
   View,
 } from "./message/tracking-plan.js";
-export { viewArguments, viewOptions } from "./message/view-arguments.js";
 export { type AnalyticsOptions, DEFAULTS, goDefaults, rubyDefaults } from "./options/options.js";
 export { flag, integer, readOptions } from "./options/read-option.js";
 export { type ResolvedOptions, resolveOptions } from "./options/resolve-options.js";

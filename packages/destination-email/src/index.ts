@@ -1,7 +1,6 @@
 import { type DefinedDestination, defineDestination } from "@sluice/destination";
 import { checkSettings, type EmailSettings, SETTINGS } from "./email-settings.js";
-import { emailOf } from "./email-text.js";
-import { sendEmail } from "./send-email.js";
+import { emailOf, sendEmail } from "./send-email.js";
 
 /** Sends each message as a plain-text email over SMTP. */
 const email: DefinedDestination = defineDestination<EmailSettings>({

@@ -8,8 +8,7 @@ import {
   type OtherResult,
   type OutgoingMessage,
 } from "@sluice/destination";
-import { failureOf, isAboutMessage } from "./failure.js";
-import { connected, publish } from "./publish.js";
+import { connected, failureOf, isAboutMessage, publish } from "./publish.js";
 import { checkSettings, type NatsSettings, SETTINGS } from "./settings.js";
 
 /** Messages that wait for the stream at the same time. */

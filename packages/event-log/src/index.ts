@@ -24,6 +24,7 @@ export { type MemoryStore, openMemoryStore } from "./memory/open-memory-store.js
 export { memoryProfileStore } from "./memory/profiles.js";
 // Messages: batches of bytes, their offsets, and the ids in them.
 export type { MessageKey, NewBatch, StoredBatch, StoredMessage } from "./message/batch.js";
+export { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "./message/batch.js";
 export {
   coerceMessages,
   type DecodedRequest,
@@ -32,17 +33,19 @@ export {
   requestOf,
 } from "./message/decode-batch.js";
 export { wantsIp } from "./message/fill-ip.js";
-export { type IdDigest, idDigest, idDigestKey } from "./message/id-digest.js";
 export {
   anonymousIdentity,
+  type IdDigest,
   type Identity,
+  idDigest,
+  idDigestKey,
   identityOf,
   idOf,
   isUserIdentity,
+  namedUsers,
   userIdentity,
+  usersOf,
 } from "./message/identity.js";
-export { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "./message/last-message.js";
-export { namedUsers, usersOf } from "./message/named-users.js";
 export { type ScannedRequest, scanRequest } from "./message/scan-request.js";
 export type {
   Attempt,

@@ -2,7 +2,7 @@
 export { parseKeepingDigits } from "../src/bytes/parse-json.js";
 export { memoryConfigStore } from "../src/memory/open-memory-store.js";
 export { purgedIdentities } from "../src/rules/purging.js";
-export { DATABASE_FILE } from "../src/sqlite/database/database-name.js";
+export { DATABASE_FILE } from "../src/sqlite/database/database-files.js";
 export { type BatchOptions, batchOf, idsBatch, RECEIVED_AT_MS, type TestMessage } from "./batches.js";
 export { profileStoreContract } from "./contracts/profile-store.contract.js";
 export { hasStrace } from "./crash/strace.js";

@@ -23,7 +23,7 @@ import {
   viewOptions,
 } from "@sluice/core";
 import { NODE_DEFAULTS, type NodeAnalyticsOptions, resolveNodeOptions } from "./options.js";
-import { environmentVariables } from "./platform/environment.js";
+
 import type { Runtime } from "./platform/runtime.js";
 import {
   type Advise,
@@ -32,6 +32,21 @@ import {
   adviseOnOptions,
   usageAdvice,
 } from "./usage-advice.js";
+
+const VARIABLES = ["DEBUG", "SLUICE_URL", "SLUICE_WRITE_KEY", "SLUICE_OREGON_URL", "SLUICE_DUBLIN_URL"];
+
+/** The environment variables that the SDK reads, if the runtime has them and allows it: Deno needs a permission. */
+function environmentVariables(): Readonly<Record<string, string | undefined>> {
+  const found: Record<string, string | undefined> = {};
+  for (const name of VARIABLES) {
+    try {
+      found[name] = process.env[name];
+    } catch {
+      // The runtime has no environment variables, or does not allow reading them.
+    }
+  }
+  return found;
+}
 
 /** No plan: every name and every shape is allowed. */
 // biome-ignore lint/complexity/noBannedTypes: a plan that names nothing is an object type without keys.

@@ -1,7 +1,7 @@
 import type { TrackingPlan } from "@sluice/core";
 import { AnalyticsClient, type NoPlan } from "./analytics-client.js";
 import type { NodeAnalyticsOptions } from "./options.js";
-import { nodeRuntime } from "./platform/node-runtime.js";
+import { nodeRuntime } from "./platform/runtime.js";
 
 /**
  * A client: it queues messages and sends them in batches in the background.

@@ -1,4 +1,3 @@
-export { AUDIENCE_SOURCE_ID, INCIDENT_SOURCE_ID, isBuiltInSource } from "./built-in-sources.js";
 export { asNumber, compare, lookUp } from "./conditions/compare.js";
 export {
   type AllOf,
@@ -49,15 +48,16 @@ export {
   formatFilter,
   parseFilter,
 } from "./filter/parse-filter.js";
+export type { ErrorBody, IngestErrorCode, IngestSuccess, RejectedMessage } from "./ingest-answer.js";
 export {
   ATTEMPT_HEADER,
+  KB,
+  LIMITS,
   MESSAGE_ID_HEADER,
   RETRY_COUNT_HEADER,
   SIGNATURE_HEADER,
   USER_AGENT,
-} from "./headers.js";
-export type { ErrorBody, IngestErrorCode, IngestSuccess, RejectedMessage } from "./ingest-answer.js";
-export { KB, LIMITS } from "./limits.js";
+} from "./limits.js";
 export { coerce, isPlainObject, kindOf, type Surroundings } from "./messages/coerce.js";
 export { ISSUES, type Issue, type IssueCode, issue } from "./messages/issues.js";
 export {
@@ -103,7 +103,10 @@ export {
 export { planTypes } from "./plans/plan-types.js";
 export { type PlanReading, readPlan } from "./plans/read-plan.js";
 export {
+  AUDIENCE_SOURCE_ID,
   DEFAULT_REGION,
+  INCIDENT_SOURCE_ID,
+  isBuiltInSource,
   isRegion,
   LOCAL_COLLECTOR_URL,
   REGIONS,

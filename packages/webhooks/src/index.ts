@@ -1,4 +1,3 @@
-export { type ExpressRequest, expressHandler } from "./adapters/express-handler.js";
 export {
   type FastifyHandler,
   type FastifyLike,
@@ -6,9 +5,8 @@ export {
   type FastifyRequestLike,
   fastifyHandler,
 } from "./adapters/fastify-handler.js";
-export { type HonoContextLike, honoHandler } from "./adapters/hono-handler.js";
-export { nodeHandler } from "./adapters/node-handler.js";
-export { webHandler } from "./adapters/web-handler.js";
+export { type ExpressRequest, expressHandler, nodeHandler } from "./adapters/node-handler.js";
+export { type HonoContextLike, honoHandler, webHandler } from "./adapters/web-handler.js";
 export {
   type AliasPayload,
   type Data,

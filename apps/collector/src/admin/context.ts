@@ -12,8 +12,8 @@ import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tokens } from "../tokens/tokens.js";
 import type { Transformations } from "../transformations/transformations.js";
 import type { ClusterControl } from "./collector/cluster-control.js";
-import type { OpenStreams } from "./live/open-streams.js";
 import type { RecentMessages } from "./live/recent-messages.js";
+import type { OpenStreams } from "./live/server-sent-event.js";
 
 /** The dependencies of the control API's handlers. */
 export interface AdminContext {

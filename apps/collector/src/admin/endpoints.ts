@@ -15,9 +15,8 @@ import { type ProblemSources, problemEndpoints } from "./collector/problems-endp
 import type { AdminContext } from "./context.js";
 import { definitionEndpoints } from "./definitions/definition-endpoints.js";
 import { deletionEndpoints } from "./deletions/deletion-endpoints.js";
-import { deliveryEndpoints } from "./deliveries/delivery-endpoints.js";
+import { deliveryEndpoints, deliveryView } from "./deliveries/delivery-endpoints.js";
 import { type DeliveryGroup, groupReader, groupView } from "./deliveries/delivery-groups.js";
-import { deliveryView } from "./deliveries/list-deliveries.js";
 import { destinationEndpoints } from "./destinations/destination-endpoints.js";
 import { withoutUndefined } from "./document-resource.js";
 import type { Endpoint } from "./endpoint/endpoint.js";

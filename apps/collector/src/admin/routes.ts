@@ -11,8 +11,8 @@ import type { Endpoint } from "./endpoint/endpoint.js";
 import { idempotency } from "./endpoint/idempotency.js";
 import { type ServingParts, serveEndpoint } from "./endpoint/serve-endpoint.js";
 import { type EndpointParts, endpointsOf } from "./endpoints.js";
-import { openStreams } from "./live/open-streams.js";
 import { recentMessages } from "./live/recent-messages.js";
+import { openStreams } from "./live/server-sent-event.js";
 import { docsRoutes } from "./openapi/docs-page.js";
 import { openApiDocument } from "./openapi/openapi.js";
 

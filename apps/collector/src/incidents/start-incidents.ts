@@ -9,9 +9,8 @@ import type { Logger } from "../process/telemetry/logger.js";
 import type { Metrics } from "../process/telemetry/metrics.js";
 import type { DiskSpace } from "./disk-low.js";
 import { type Incident, incidentBatch, incidentView, messageIdOf } from "./incident.js";
-import { incidentEnding } from "./incident-ending.js";
 import { failingKey, failingSince, type Observed, observe } from "./observe.js";
-import { stepIncidents } from "./step-incidents.js";
+import { incidentEnding, stepIncidents } from "./step-incidents.js";
 
 /** How often everything is checked, in milliseconds. */
 export const CHECK_EVERY_MS = 30_000;

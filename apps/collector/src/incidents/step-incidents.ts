@@ -1,10 +1,12 @@
+import type { DestinationStatus } from "../delivery/delivery-stage.js";
 import type { Condition, Incident } from "./incident.js";
+import type { Observed } from "./observe.js";
 
 /** The least time between two messages that the same incident is open, in milliseconds. Something that fails again and again must not flood. */
-export const NOTIFY_EVERY_MS = 3_600_000;
+const NOTIFY_EVERY_MS = 3_600_000;
 
 /** What ended an incident that is no longer observed. Undefined: nobody can tell yet, so it stays open. */
-export type Ending = (incident: Incident, key: string) => string | undefined;
+type Ending = (incident: Incident, key: string) => string | undefined;
 
 /**
  * The incidents that a check changed, by id:
@@ -71,4 +73,56 @@ function openIncident(
 /** If the wall clock was set back, the last time may be in the future. That must not silence an incident. */
 function isTime({ notifiedAtMs }: Incident, nowMs: number): boolean {
   return notifiedAtMs === undefined || nowMs < notifiedAtMs || nowMs - notifiedAtMs >= NOTIFY_EVERY_MS;
+}
+
+/** After a start it may take this long until a destination has been opened and tried. */
+const HEALTH_KNOWN_AFTER_MS = 2 * 60_000;
+/** After a start it may take this long until the store has looked whether retention is held back. */
+const RETENTION_KNOWN_AFTER_MS = 10 * 60_000;
+
+/** What ended an incident that is no longer observed. Undefined: nobody can tell yet. */
+export function incidentEnding(
+  incident: Pick<Incident, "kind" | "destinationId">,
+  observed: Pick<Observed, "destinations" | "disk">,
+  upForMs: number,
+): string | undefined {
+  const { kind, destinationId } = incident;
+  const destination = observed.destinations.find((one) => one.id === destinationId);
+  if (destinationId !== undefined) {
+    if (destination === undefined) return "The destination was deleted.";
+    if (!destination.value.enabled) return "The destination was disabled.";
+  }
+  switch (kind) {
+    case "destination_failing":
+      return upForMs < HEALTH_KNOWN_AFTER_MS ? undefined : failureEnding(destination?.status?.health);
+    case "url_disabled":
+      return destination?.status && "The URL was enabled or replaced.";
+    case "retention_held_back":
+      return upForMs < RETENTION_KNOWN_AFTER_MS ? undefined : "The retention limits hold again.";
+    case "disk_low":
+      return observed.disk && "There is enough free space again.";
+    case "rejections_rising":
+      return "No more messages than usual are rejected.";
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** A destination that is still being opened counts as disabled. */
+function failureEnding(health: DestinationStatus["health"] | undefined): string | undefined {
+  switch (health) {
+    case undefined:
+    case "disabled":
+      return undefined;
+    case "url_disabled":
+      return "All its URLs are disabled.";
+    case "idle":
+      return "Its failed messages are no longer stored.";
+    case "failing":
+    case "partly_failing":
+    case "backing_off":
+      return "It has been failing for less time than you set.";
+    default:
+      return "Deliveries succeed again.";
+  }
 }

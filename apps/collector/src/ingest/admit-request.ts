@@ -10,10 +10,9 @@ import { keysWithoutContents, suppressedItems, withoutContents } from "./message
 import { type Refusal, validateMessages } from "./messages/validate-messages.js";
 import type { RejectionRecorder } from "./rejections.js";
 import { rejectionsOf } from "./rejections.js";
-import { type Authenticator, type Credentials, keysDisagree } from "./sources/authenticator.js";
+import { type Authenticator, type Credentials, keysDisagree, namedKeys } from "./sources/authenticator.js";
 import type { RateLimiter } from "./sources/rate-limit.js";
 import type { Source, SourceDirectory } from "./sources/source-directory.js";
-import { namedKeys } from "./sources/write-key.js";
 
 /** A request whose messages have been read. */
 export interface ReceivedRequest {

@@ -9,17 +9,20 @@ import type { LiveEvents } from "../process/telemetry/live-events.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import { type Admitted, type AdmittedBefore, type PlanRefusal, requestAdmission } from "./admit-request.js";
 import { type AnswerDeadline, answerDeadline } from "./answer-deadline.js";
-import type { IngestMetrics } from "./ingest-metrics.js";
+import type { IngestMetrics, WrongKeys } from "./ingest-metrics.js";
 import { openRequest } from "./messages/open-request.js";
 import { type MessageReader, messageReader, type ReadMessages } from "./messages/read-messages.js";
 import { type RejectionRecorder, rejectionRecorder } from "./rejections.js";
-import { type Authenticator, type Credentials, createAuthenticator } from "./sources/authenticator.js";
+import {
+  type Authenticator,
+  basicUser,
+  type Credentials,
+  createAuthenticator,
+} from "./sources/authenticator.js";
 import { type Buckets, type RateLimiter, rateLimiter } from "./sources/rate-limit.js";
 import type { Source, SourceDirectory } from "./sources/source-directory.js";
-import { basicUser } from "./sources/write-key.js";
 import { ingestTracer } from "./trace-ingest.js";
 import { invalidMessage, success } from "./verdict.js";
-import type { WrongKeys } from "./wrong-keys.js";
 
 export interface IngestOptions {
   readonly store: Pick<Store, "log" | "rejections" | "health">;

@@ -7,12 +7,18 @@ import type { Logger } from "../process/telemetry/logger.js";
 import type { Tracing } from "../process/telemetry/tracing.js";
 import type { PlanRefusal } from "./admit-request.js";
 import { createIngest, type Ingest, type IngestOptions } from "./ingest.js";
-import type { IngestMetrics } from "./ingest-metrics.js";
-import { PIXEL_GIF, pixelBody } from "./pixel.js";
+import type { IngestMetrics, WrongKeys } from "./ingest-metrics.js";
 import { posthogRoutes } from "./posthog/posthog-routes.js";
+import { basicUser } from "./sources/authenticator.js";
 import type { SourceDirectory } from "./sources/source-directory.js";
-import { basicUser } from "./sources/write-key.js";
-import type { WrongKeys } from "./wrong-keys.js";
+
+/** A transparent 1×1 image, for pages that can only load images. */
+const PIXEL_GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+
+/** The JSON in a pixel's `data` parameter: base64url, or plain base64 whose `+` became a space in the query string. */
+function pixelBody(data: string | null): Uint8Array {
+  return Buffer.from((data ?? "").replaceAll(" ", "+"), "base64");
+}
 
 export interface IngestRoutesOptions {
   readonly store: IngestOptions["store"];

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { clientGroup } from "../http/body/client-group.js";
+import { clientGroup } from "../http/body/amounts-by-address.js";
 
 /**
  * Slows down guessing of tokens. After a few wrong tokens a network has to wait, and the wait doubles with each further one.

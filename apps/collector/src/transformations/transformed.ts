@@ -1,5 +1,5 @@
 import { formatTime, type JsonObject, parseTime } from "@sluice/protocol";
-import type { TransformResult } from "@sluice/transformations";
+import type { TransformItem, TransformResult } from "@sluice/transformations";
 import type { OutgoingMessage } from "../destinations/destination.js";
 
 /** What a message became on its way to a destination. `by` names the transformations with their versions. */
@@ -44,4 +44,19 @@ export function afterResult(
     default:
       return [];
   }
+}
+
+/** A message as a transformation's function gets it, with the fields that the collector adds. Its own time is the only clock. */
+export function transformInput({
+  message,
+  messageId,
+  timestamp,
+  receivedAtMs,
+}: Pick<OutgoingMessage, "message" | "messageId" | "timestamp" | "receivedAtMs">): TransformItem {
+  const receivedAt = new Date(receivedAtMs).toISOString();
+  return {
+    fixed: { messageId, type: message.type, receivedAt },
+    timeMs: Date.parse(timestamp),
+    json: JSON.stringify({ ...message, messageId, timestamp, receivedAt }),
+  };
 }

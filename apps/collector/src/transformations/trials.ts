@@ -11,8 +11,7 @@ import type {
 import type { OutgoingMessage } from "../destinations/destination.js";
 import { CollectorError } from "../errors.js";
 import { sandboxesOfPackage } from "./sandboxes-of-package.js";
-import { transformInput } from "./transform-input.js";
-import { afterResult } from "./transformed.js";
+import { afterResult, transformInput } from "./transformed.js";
 
 /** Trials that may wait for the one that runs. */
 const MOST_WAITING = 8;

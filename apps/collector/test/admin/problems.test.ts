@@ -2,7 +2,7 @@ import type { ProblemsView } from "@sluice/control-api";
 import { openMemoryStore } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { wrongKeys } from "../../src/ingest/wrong-keys.js";
+import { wrongKeys } from "../../src/ingest/ingest-metrics.js";
 import { keepRecent } from "../../src/process/telemetry/recent.js";
 import { startTestCollector, type TestCollector } from "../../src/testing.js";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
-import { manualClock, startTestCollector, type TestCollector } from "../../src/testing.js";
+import { advanceClock, manualClock, startTestCollector, type TestCollector } from "../../src/testing.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
 import { slowWatchers } from "./slow-watchers.js";
 

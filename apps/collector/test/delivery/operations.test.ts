@@ -6,11 +6,11 @@ import { openSqliteStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { listByCause } from "../../src/admin/deliveries/delivery-endpoints.js";
 import { groupDeliveries } from "../../src/admin/deliveries/delivery-groups.js";
-import { listByCause } from "../../src/admin/deliveries/list-deliveries.js";
 import { OPERATION_PAGE } from "../../src/operations/operation.js";
-import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
+import { advanceClock } from "../../src/testing.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
 import { openOperations } from "./operations-fixture.js";
 

@@ -7,8 +7,8 @@ import {
   release,
   STEADY,
 } from "../../src/delivery/settling/recovery.js";
-import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
+import { advanceClock } from "../../src/testing.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
 
 closeDeliveries();

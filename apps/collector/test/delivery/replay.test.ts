@@ -3,8 +3,8 @@ import type { EventLog } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import { selectDeliveries, statesFor } from "../../src/operations/select-deliveries.js";
-import { advanceClock } from "../../src/testing/advance-clock.js";
 import { scriptedWebhooks, type WebhookScript } from "../../src/testing/scripted-webhooks.js";
+import { advanceClock } from "../../src/testing.js";
 import { closeDeliveries, type DeliveryFixture, openDelivery } from "./delivery-fixture.js";
 import { openOperations } from "./operations-fixture.js";
 

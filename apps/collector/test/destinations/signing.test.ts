@@ -3,12 +3,13 @@ import { memoryDedupe, verify, webHandler } from "@sluice/webhooks";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import {
+  bodySigner,
   headerWriter,
   shownHeaders,
+  standardSigner,
   tracedHeaders,
   withTraceHeaders,
 } from "../../src/destinations/webhooks/request/request-headers.js";
-import { bodySigner, standardSigner } from "../../src/destinations/webhooks/request/sign-request.js";
 
 const BODY = Buffer.from('{"type":"track","event":"Größe"}');
 const NOW = Date.now();

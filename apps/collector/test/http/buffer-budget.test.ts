@@ -1,8 +1,12 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, test } from "vitest";
-import { amountsOfProcess, forgetAmounts, sharedAmounts } from "../../src/http/body/amounts-by-address.js";
+import {
+  amountsOfProcess,
+  clientGroup,
+  forgetAmounts,
+  sharedAmounts,
+} from "../../src/http/body/amounts-by-address.js";
 import { bufferBudget } from "../../src/http/body/buffer-budget.js";
-import { clientGroup } from "../../src/http/body/client-group.js";
 
 const MB = 1_024 * 1_024;
 const clock = manualClock();

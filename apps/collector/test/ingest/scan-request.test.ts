@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openRequest } from "../../src/ingest/messages/open-request.js";
 import { validateMessages } from "../../src/ingest/messages/validate-messages.js";
-import { namedKeys } from "../../src/ingest/sources/write-key.js";
+import { namedKeys } from "../../src/ingest/sources/authenticator.js";
 
 /** What the parser and the validator make of a request, in the form of a scan. Throws if either refuses something. */
 function judged(body: Uint8Array, kind: MessageKind | undefined) {

@@ -2,8 +2,7 @@ import { memoryConfigStore } from "@sluice/event-log/testing";
 import { expect, test } from "vitest";
 import { newId, newWriteKey } from "../../src/documents/new-id.js";
 import { logOutput } from "../../src/process/telemetry/log-output.js";
-import { createLogger, type LoggerOptions } from "../../src/process/telemetry/logger.js";
-import { withoutSecrets } from "../../src/process/telemetry/secrets.js";
+import { createLogger, type LoggerOptions, withoutSecrets } from "../../src/process/telemetry/logger.js";
 import { openTokens } from "../../src/tokens/tokens.js";
 
 function capture(options: LoggerOptions = {}): { lines: string[]; log: ReturnType<typeof createLogger> } {

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
-import { announceRetention, resolveRetention } from "../../src/process/retention-defaults.js";
+import { announceRetention, resolveRetention } from "../../src/process/config.js";
 import { createLogger } from "../../src/process/telemetry/logger.js";
 
 const GB = 1_024 ** 3;

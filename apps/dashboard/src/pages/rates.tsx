@@ -1,5 +1,5 @@
 import type { RatePointView, RateSpan } from "@sluice/control-api";
-import { useShownTheme } from "../theme/theme-context.js";
+import { useShownTheme } from "../theme/theme.js";
 import { Segments } from "../ui/controls/button.js";
 import { Chart } from "../ui/data/chart/chart.js";
 import { newestIndex, type Series, valueText } from "../ui/data/chart/series.js";

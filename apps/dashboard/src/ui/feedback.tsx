@@ -4,7 +4,7 @@ import { useAudiences, useComputedTraits } from "../api/queries.js";
 import { addresses } from "../routing/addresses.js";
 import { errorWords } from "../words/errors.js";
 import { Button } from "./controls/button.js";
-import { CodeText } from "./data/code-text.js";
+import { CodeText } from "./data/code-block.js";
 import { Icon, type IconName } from "./icon.js";
 
 /** An empty list: what will be here, and how to get it. */

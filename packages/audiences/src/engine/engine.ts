@@ -13,7 +13,7 @@ import { StorageUnavailable } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../definitions/definitions.js";
 import type { CrashMarkers, SetAside } from "../profiles/crash-marker.js";
-import type { IdentityPolicy } from "../profiles/identity-policy.js";
+import type { IdentityPolicy } from "../profiles/identities.js";
 import type { RefusedJoin } from "../profiles/refused-joins.js";
 import { updateDue } from "./evaluation/due-time.js";
 import { work } from "./evaluation/work.js";

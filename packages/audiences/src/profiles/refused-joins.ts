@@ -1,6 +1,6 @@
 import type { UncheckedMessage } from "@sluice/protocol";
+import type { IdentityPolicy } from "./identities.js";
 import { identificationOf } from "./identities.js";
-import type { IdentityPolicy } from "./identity-policy.js";
 
 /** An id that a message asked to join to its user and that is not joined. */
 export interface RefusedJoin {

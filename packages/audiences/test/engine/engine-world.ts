@@ -4,7 +4,7 @@ import type { UncheckedMessage } from "@sluice/protocol";
 import type { Definition } from "../../src/definitions/definitions.js";
 import { AudienceEngine } from "../../src/engine/engine.js";
 import type { UnitResult } from "../../src/engine/state/unit-runner.js";
-import type { IdentityPolicy } from "../../src/profiles/identity-policy.js";
+import type { IdentityPolicy } from "../../src/profiles/identities.js";
 import { EPOCH_MS } from "../definitions/definitions.js";
 
 /** One thing that destinations were told. */

@@ -1,8 +1,12 @@
 import { memoryProfileStore, type Offset, PROFILE_LIMITS } from "@sluice/event-log";
 import type { UncheckedMessage } from "@sluice/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
-import { identificationOf, identitiesIn } from "../../src/profiles/identities.js";
-import { type IdentityPolicy, identityPolicyOf } from "../../src/profiles/identity-policy.js";
+import {
+  type IdentityPolicy,
+  identificationOf,
+  identitiesIn,
+  identityPolicyOf,
+} from "../../src/profiles/identities.js";
 import { decodeProfile, type Profile } from "../../src/profiles/profile.js";
 import { refusedJoins } from "../../src/profiles/refused-joins.js";
 import { audience, computedTrait, EPOCH_MS, removal } from "../definitions/definitions.js";

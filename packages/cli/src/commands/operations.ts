@@ -2,16 +2,14 @@ import type { AdminClient } from "@sluice/admin-client";
 import type { OperationFilter, OperationInput, OperationKind, OperationView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { definedFields, withTimeRange } from "../arguments.js";
-import { type CommandOptions, connectedCommand } from "../connection/connected-command.js";
-import { connect } from "../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../connection/connection.js";
 import { findByName } from "../connection/find-by-name.js";
 import { examples } from "../definition.js";
 import { CommandFailure, Finding } from "../failures.js";
-import { asStarted } from "../terminal/invocation.js";
 import type { Io } from "../terminal/io.js";
-import { plural, shellWord } from "../terminal/plural.js";
-import { show } from "../terminal/show.js";
-import { terminalText } from "../terminal/terminal-text.js";
+import { asStarted } from "../terminal/io.js";
+import { plural, shellWord } from "../terminal/style.js";
+import { show, terminalText } from "../terminal/terminal-text.js";
 
 const BAR_WIDTH = 24;
 

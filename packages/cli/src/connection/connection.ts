@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { type AdminClient, adminClient } from "@sluice/admin-client";
 import { LOCAL_COLLECTOR_URL } from "@sluice/protocol";
 import { type Command, Option } from "commander";
+import { newCommand } from "../definition.js";
 import { CommandFailure } from "../failures.js";
 import type { Io } from "../terminal/io.js";
 import { terminalText } from "../terminal/terminal-text.js";
@@ -211,4 +212,14 @@ function readDevFile(
   name: string,
 ): Promise<{ readonly [field: string]: unknown }> {
   return readOwnFile(devFile(io, options, name));
+}
+
+/** The options that every command with a connection has. */
+export interface CommandOptions extends ConnectionOptions {
+  readonly json?: boolean;
+}
+
+/** A command that talks to a collector. */
+export function connectedCommand(name: string, summary: string): Command {
+  return withConnection(newCommand(name, summary));
 }

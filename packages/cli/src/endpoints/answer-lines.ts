@@ -1,9 +1,9 @@
 import { type AdminClient, allPages } from "@sluice/admin-client";
 import type { CommandSpec, EndpointSpec, ListAnswer } from "@sluice/control-api";
 import { isPlainObject } from "@sluice/protocol";
-import { asStarted } from "../terminal/invocation.js";
 import type { Io } from "../terminal/io.js";
-import { shellWord } from "../terminal/plural.js";
+import { asStarted } from "../terminal/io.js";
+import { shellWord } from "../terminal/style.js";
 import { filled, recordText, rowsText, valueAt } from "./answer-text.js";
 import { type Schema, TABLE } from "./fields.js";
 

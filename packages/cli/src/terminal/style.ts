@@ -1,3 +1,5 @@
+import type { DeliveryStateView } from "@sluice/control-api";
+
 /** Colours and weights for a terminal. `PLAIN` leaves text unchanged. */
 export interface Style {
   bold(text: string): string;
@@ -24,7 +26,7 @@ export const PLAIN: Style = {
   blue: plain,
   cyan: plain,
 };
-export const COLORED: Style = {
+const COLORED: Style = {
   bold: sgr(1, 22),
   dim: sgr(2, 22),
   red: sgr(31, 39),
@@ -39,4 +41,21 @@ export function styleFor(env: { readonly [name: string]: string | undefined }, i
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== "") return PLAIN;
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0") return COLORED;
   return isTerminal && env.TERM !== "dumb" ? COLORED : PLAIN;
+}
+
+/** `1 message`, `2 messages`. */
+export function plural(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** Quotes a text if a shell would split or interpret it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The state of a delivery in its colour. `text` replaces the state's name. */
+export function stateWord(state: DeliveryStateView, style: Style, text: string = state): string {
+  if (state === "delivered") return style.green(text);
+  if (state === "failed") return style.red(text);
+  return state === "pending" ? style.yellow(text) : style.dim(text);
 }

@@ -4,8 +4,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { prepareMessage } from "../../src/commands/import/prepare-message.js";
 import { progressText } from "../../src/commands/import/progress-tracker.js";
-import { csvRows } from "../../src/commands/import/reading/csv-rows.js";
-import { csvMessage, type FileRecord, readRecords } from "../../src/commands/import/reading/read-records.js";
+import {
+  csvMessage,
+  csvRows,
+  type FileRecord,
+  readRecords,
+} from "../../src/commands/import/reading/read-records.js";
 
 async function* inPieces(text: string, size: number): AsyncGenerator<string> {
   for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asStarted, invocationOf } from "../../src/terminal/invocation.js";
+import { asStarted, invocationOf } from "../../src/terminal/io.js";
 import { wrapLines } from "../../src/terminal/terminal-text.js";
 import { cli } from "../support/cli.js";
 

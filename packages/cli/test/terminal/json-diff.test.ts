@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { jsonDiff } from "../../src/terminal/json-diff.js";
+import { jsonDiff } from "../../src/terminal/terminal-text.js";
 
 it("lists added, removed and changed values by path", () => {
   const before = { type: "track", properties: { plan: "free", seats: 5, tags: ["a", "b"] } };

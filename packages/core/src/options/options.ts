@@ -1,7 +1,7 @@
 import type { JsonObject } from "@sluice/protocol";
 import type { BeforeSend } from "../message/before-send.js";
 import type { TraceApi } from "../message/call-context.js";
-import type { Fields } from "../message/fields.js";
+import type { Fields } from "../message/tracking-plan.js";
 import type { WaitUntil } from "../queue/request-flush.js";
 import type { OnError } from "../reporting/reports.js";
 import type { Instrument } from "../sending/instrument.js";

@@ -9,8 +9,8 @@ import {
 import { ConfigError } from "../errors.js";
 import type { BeforeSend } from "../message/before-send.js";
 import { type TraceApi, traceContext } from "../message/call-context.js";
-import type { FlushPolicy } from "../queue/flush-policy.js";
 import type { WaitUntil } from "../queue/request-flush.js";
+import type { FlushPolicy } from "../queue/scheduler.js";
 import type { OnError } from "../reporting/reports.js";
 import type { Instrument } from "../sending/instrument.js";
 import type { Transport } from "../transport.js";

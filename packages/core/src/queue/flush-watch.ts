@@ -1,5 +1,5 @@
 import type { FlushResult } from "../reporting/reports.js";
-import { refusedAmong } from "../reporting/verdicts.js";
+import { refusedAmong } from "../reporting/reports.js";
 import type { SendReport } from "../sending/outcome.js";
 
 /** Which optional counts a result has. */

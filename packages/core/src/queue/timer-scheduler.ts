@@ -1,7 +1,6 @@
 import type { CancelTimer, Clock } from "@sluice/resilience";
-import { decideFlush, type FlushPolicy } from "./flush-policy.js";
-
 import type { Outbox, Scheduler } from "./scheduler.js";
+import { decideFlush, type FlushPolicy } from "./scheduler.js";
 
 interface RoomOptions {
   /** How many further messages of the largest size fit now. */

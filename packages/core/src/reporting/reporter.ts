@@ -7,7 +7,7 @@ import type { DeadlineCode } from "../sending/pauses.js";
 import type { SpooledBatch } from "../sending/sender.js";
 import { refusalWarning } from "./operator-lines.js";
 import type { AnalyticsEvents, ErrorDetail, OnError, Refusal, WithheldReason } from "./reports.js";
-import { refusedOf } from "./verdicts.js";
+import { refusedOf } from "./reports.js";
 
 const UNAUTHORIZED = 401;
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { batchBody, ENVELOPE_BYTES, type HeldMessage } from "../../src/message/batch.js";
-import { cutBatch } from "../../src/queue/cut-batch.js";
+import { cutBatch } from "../../src/queue/message-queue.js";
 
 const held = (bytes: number, sequence = 1): HeldMessage => ({
   sequence,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decideFlush, type FlushPolicy } from "../../src/queue/flush-policy.js";
+import { decideFlush, type FlushPolicy } from "../../src/queue/scheduler.js";
 
 const batched: FlushPolicy = { kind: "batched", flushAt: 20, flushAfterMs: 5_000 };
 

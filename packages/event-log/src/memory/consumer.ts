@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { Offset } from "../message/last-message.js";
+import type { Offset } from "../message/batch.js";
 import type { Attempt, Delivery, Lane, Outcome, Retry, SentRange } from "../ports/consumers.js";
 import { carriedOver, type carryOver, dueAt, newReplay } from "../rules/carry-over.js";
 import { inWallTime } from "../rules/in-wall-time.js";

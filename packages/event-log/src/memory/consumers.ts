@@ -1,5 +1,5 @@
 import { type Clock, wallTimeAt } from "@sluice/resilience";
-import type { Offset } from "../message/last-message.js";
+import type { Offset } from "../message/batch.js";
 import type {
   Consumers,
   Delivery,

@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { NewBatch, StoredBatch, StoredMessage } from "../message/batch.js";
+import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "../message/batch.js";
 import { decodeBatch } from "../message/decode-batch.js";
-import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "../message/last-message.js";
 import { overwriteMessages } from "../message/overwrite-messages.js";
 import type { FinalState } from "../ports/consumers.js";
 import type { EventLog } from "../ports/event-log.js";

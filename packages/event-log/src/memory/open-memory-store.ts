@@ -1,5 +1,5 @@
 import type { Clock } from "@sluice/resilience";
-import type { Offset } from "../message/last-message.js";
+import type { Offset } from "../message/batch.js";
 import type { ConfigChange, ConfigStore, DocumentPut, Versioned } from "../ports/documents.js";
 import { StorageUnavailable, VersionConflict } from "../ports/errors.js";
 import type { Store, StoreHealth } from "../ports/store.js";

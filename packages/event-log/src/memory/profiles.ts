@@ -1,4 +1,4 @@
-import { BEFORE_FIRST, type Offset } from "../message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../message/batch.js";
 import type {
   MemberRecord,
   PendingMessage,

@@ -1,8 +1,8 @@
 import { coerce, isPlainObject, type MessageKind, type UncheckedMessage } from "@sluice/protocol";
 import { decodeUtf8, parseJson } from "../bytes/parse-json.js";
 import type { BatchContent, StoredBatch, StoredMessage } from "./batch.js";
+import { offsetAt } from "./batch.js";
 import { fillIp } from "./fill-ip.js";
-import { offsetAt } from "./last-message.js";
 
 /** A request's JSON, split into messages and envelope. */
 export interface DecodedRequest {

@@ -1,4 +1,4 @@
-import type { Offset } from "../message/last-message.js";
+import type { Offset } from "../message/batch.js";
 import type { Page, PageRequest } from "./documents.js";
 
 /** How a delivery can end. Until then the message is pending at the destination. */

@@ -1,6 +1,5 @@
-import type { NewBatch, StoredBatch, StoredMessage } from "../message/batch.js";
+import type { NewBatch, Offset, StoredBatch, StoredMessage } from "../message/batch.js";
 import type { Identity } from "../message/identity.js";
-import type { Offset } from "../message/last-message.js";
 import type { FinalState } from "./consumers.js";
 import type { Page, PageRequest } from "./documents.js";
 

@@ -5,7 +5,7 @@
  *
  * A profile's body is opaque JSON. Profile numbers ascend and are never reused.
  */
-import type { Offset } from "../message/last-message.js";
+import type { Offset } from "../message/batch.js";
 import type { Page, PageRequest } from "./documents.js";
 import type { Snapshots } from "./snapshots.js";
 

@@ -1,4 +1,4 @@
-import type { Offset } from "../message/last-message.js";
+import type { Offset } from "../message/batch.js";
 import type { Retry } from "../ports/consumers.js";
 
 /** The retry of a settled message that is sent again. */

@@ -1,6 +1,6 @@
-import type { IdDigest } from "../message/id-digest.js";
+import type { Offset } from "../message/batch.js";
+import type { IdDigest } from "../message/identity.js";
 import { anonymousIdentity, type Identity, idOf, userIdentity } from "../message/identity.js";
-import type { Offset } from "../message/last-message.js";
 import { DOCUMENT_KINDS } from "../ports/documents.js";
 import type { MessageQuery } from "../ports/event-log.js";
 import type { PurgeQuery } from "../ports/purging.js";

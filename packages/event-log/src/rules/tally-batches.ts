@@ -1,6 +1,5 @@
-import type { StoredBatch } from "../message/batch.js";
-import type { Offset } from "../message/last-message.js";
-import { lastMessageIndex } from "../message/last-message.js";
+import type { Offset, StoredBatch } from "../message/batch.js";
+import { lastMessageIndex } from "../message/batch.js";
 import type { LogTally } from "../ports/event-log.js";
 
 type Counted = Pick<StoredBatch, "sourceId" | "first" | "itemCount" | "skipped" | "onlyDestinations">;

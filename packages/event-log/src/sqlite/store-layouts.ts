@@ -1,4 +1,4 @@
-import { DATABASE_FILE } from "./database/database-name.js";
+import { DATABASE_FILE } from "./database/database-files.js";
 import { SCHEMA_STEPS } from "./database/schema.js";
 import { PROFILES_LAYOUT } from "./profiles/profiles.js";
 import { PROFILES_FILE } from "./profiles/profiles-file.js";

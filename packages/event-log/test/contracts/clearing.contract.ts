@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import type { Retry } from "../../src/ports/consumers.js";
 import { idsBatch } from "../batches.js";
 import { type OpenStore, storeFixture } from "./store-fixture.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import type { Attempt, FinalState, Outcome, Retry, Settlement } from "../../src/ports/consumers.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { type OpenStore, storeFixture } from "./store-fixture.js";

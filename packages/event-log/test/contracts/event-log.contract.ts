@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import type { EventLog, MessageQuery } from "../../src/ports/event-log.js";
 import { batchOf, idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { type OpenStore, storeFixture } from "./store-fixture.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import type { ProfileStore } from "../../src/ports/profiles.js";
 
 const SEEN = { firstSeenMs: 10, lastSeenMs: 20 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { NewBatch } from "../../src/message/batch.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
 import type { Identity } from "../../src/message/identity.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import { RECEIVED_AT_MS } from "../batches.js";
 import { type OpenStore, storeFixture } from "./store-fixture.js";
 

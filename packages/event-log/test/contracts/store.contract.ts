@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import type { FinalState } from "../../src/ports/consumers.js";
 import type { MessageQuery } from "../../src/ports/event-log.js";
 import { batchOf, idsBatch, RECEIVED_AT_MS } from "../batches.js";

@@ -8,7 +8,7 @@
  */
 import { writeSync } from "node:fs";
 import { systemClock } from "@sluice/resilience";
-import { BEFORE_FIRST, type Offset, offsetAt } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset, offsetAt } from "../../src/message/batch.js";
 import type { Outcome, Retry } from "../../src/ports/consumers.js";
 import type { StoreTuning } from "../../src/sqlite/calls/tuning.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";

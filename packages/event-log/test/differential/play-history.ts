@@ -1,7 +1,7 @@
 import type { ManualClock } from "@sluice/resilience/testing";
 import type { MessageKey, NewBatch } from "../../src/message/batch.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import type { DeliveryTally, Retry, ScanPart, SentRange } from "../../src/ports/consumers.js";
 import type { Page, PageRequest } from "../../src/ports/documents.js";
 import { StoreError } from "../../src/ports/errors.js";

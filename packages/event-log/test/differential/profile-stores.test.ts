@@ -3,7 +3,7 @@ import { systemClock } from "@sluice/resilience";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryProfileStore } from "../../src/memory/profiles.js";
-import type { Offset } from "../../src/message/last-message.js";
+import type { Offset } from "../../src/message/batch.js";
 import type { Page, PageRequest } from "../../src/ports/documents.js";
 import type { ProfileCommit, ProfileStore } from "../../src/ports/profiles.js";
 import { openSqliteProfileStore } from "../../src/sqlite/profiles/profiles.js";

@@ -1,7 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
 import { openMemoryStore } from "../../src/memory/open-memory-store.js";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import { idsBatch } from "../batches.js";
 import { storeContract } from "../contracts/store.contract.js";
 

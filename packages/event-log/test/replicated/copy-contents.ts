@@ -4,7 +4,7 @@ import { decodeRow, type LogRow } from "../../src/sqlite/calls/log-row.js";
 import { readAttempts } from "../../src/sqlite/consumers/attempt-codec.js";
 import { type ChunkRow, STREAM } from "../../src/sqlite/consumers/chunks.js";
 import { readOutcomes, Strings } from "../../src/sqlite/consumers/outcome-codec.js";
-import { DATABASE_FILE } from "../../src/sqlite/database/database-name.js";
+import { DATABASE_FILE } from "../../src/sqlite/database/database-files.js";
 import { PROFILES_FILE } from "../../src/sqlite/profiles/profiles-file.js";
 
 /**

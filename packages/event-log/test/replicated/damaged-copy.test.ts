@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import type { Offset } from "../../src/message/last-message.js";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
+import type { Offset } from "../../src/message/batch.js";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import { encodeAppend, hashBatch, KeyHasher } from "../../src/sqlite/calls/append-request.js";
 import { encodeSettlement } from "../../src/sqlite/calls/settle-request.js";
 import { STORE_DEFAULTS, TUNING_DEFAULTS } from "../../src/sqlite/calls/tuning.js";

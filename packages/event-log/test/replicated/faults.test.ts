@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import type { LogAppend } from "../../src/replicated/engine.js";
 import { type StartStoreThread, startWorker } from "../../src/sqlite/client/start-worker.js";
 import { batchOf, idsBatch } from "../batches.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import type { Store } from "../../src/ports/store.js";
 import type { MigrationProgress } from "../../src/replicated/migration/migration-result.js";
 import { type MoveInOptions, moveIn } from "../../src/replicated/migration/move-in.js";

@@ -1,7 +1,7 @@
 import { systemClock } from "@sluice/resilience";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { FOREVER, leadSafely, testClusters } from "./cluster.js";
 import { contentsOf } from "./copy-contents.js";

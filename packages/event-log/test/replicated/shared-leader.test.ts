@@ -1,8 +1,8 @@
 import { MessageChannel } from "node:worker_threads";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, expect, it } from "vitest";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
 import { openReplica } from "../../src/replicated/open-replica.js";
 import { joinStore } from "../../src/sqlite/sharing/join-store.js";
 import { idsBatch } from "../batches.js";

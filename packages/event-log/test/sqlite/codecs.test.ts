@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Offset } from "../../src/message/last-message.js";
+import type { Offset } from "../../src/message/batch.js";
 import type { Attempt, FinalState } from "../../src/ports/consumers.js";
 import { KEY } from "../../src/sqlite/calls/append-request.js";
 import { ByteReader, ByteWriter } from "../../src/sqlite/calls/bytes.js";

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import type { Store } from "../../src/ports/store.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { withFile } from "../../src/sqlite/repair/pages/bring-in-log.js";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/ports/store.js";
-import { DATABASE_FILE } from "../../src/sqlite/database/database-name.js";
+import { DATABASE_FILE } from "../../src/sqlite/database/database-files.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { repairStore } from "../../src/sqlite/repair/repair-store.js";
 import { batchOf } from "../batches.js";

@@ -2,8 +2,8 @@ import { closeSync, copyFileSync, mkdirSync, openSync, readdirSync, readFileSync
 import { join } from "node:path";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { repairStore } from "../../src/sqlite/repair/repair-store.js";
 import { batchOf, RECEIVED_AT_MS } from "../batches.js";

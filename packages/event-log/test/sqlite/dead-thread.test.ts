@@ -1,8 +1,8 @@
 import type { Worker } from "node:worker_threads";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { afterEach, expect, it } from "vitest";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
 import type { Store } from "../../src/ports/store.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";

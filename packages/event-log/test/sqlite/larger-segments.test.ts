@@ -1,7 +1,7 @@
 import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { batchOf } from "../batches.js";
 import { temporaryDirectories } from "../temporary-directory.js";

@@ -1,7 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
 import type { Snapshot } from "../../src/sqlite/calls/operations.js";
-import { sharedStats } from "../../src/sqlite/calls/shared-stats.js";
+import { sharedStats } from "../../src/sqlite/calls/sharing.js";
 import type { StoreConnection } from "../../src/sqlite/client/connection.js";
 import { SqliteEventLog } from "../../src/sqlite/client/event-log.js";
 

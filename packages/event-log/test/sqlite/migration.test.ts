@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/sqlite/database/database.js";
-import { DATABASE_FILE } from "../../src/sqlite/database/database-name.js";
+import { DATABASE_FILE } from "../../src/sqlite/database/database-files.js";
 import { SCHEMA_STEPS } from "../../src/sqlite/database/schema.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 

@@ -1,6 +1,6 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { idsBatch, RECEIVED_AT_MS } from "../batches.js";
 import { temporaryDirectories } from "../temporary-directory.js";

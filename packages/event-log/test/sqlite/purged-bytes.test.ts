@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
-import { BEFORE_FIRST } from "../../src/message/last-message.js";
+import { BEFORE_FIRST } from "../../src/message/batch.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { batchOf } from "../batches.js";
 import { temporaryDirectories } from "../temporary-directory.js";

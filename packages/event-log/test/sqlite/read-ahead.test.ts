@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Offset } from "../../src/message/last-message.js";
+import type { Offset } from "../../src/message/batch.js";
 import { ReadAhead, type ReadRequest } from "../../src/sqlite/client/read-ahead.js";
 
 const END = 7 as Offset;

@@ -1,6 +1,6 @@
 import { systemClock } from "@sluice/resilience";
 import { expect, it } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { idsBatch } from "../batches.js";
 import { temporaryDirectories } from "../temporary-directory.js";

@@ -1,7 +1,7 @@
 import { manualClock } from "@sluice/resilience/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import type { Rejection } from "../../src/ports/rejections.js";
 import type { Store } from "../../src/ports/store.js";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/sqlite/open-sqlite-store.js";

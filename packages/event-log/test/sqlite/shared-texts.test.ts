@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "@sluice/resilience";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import type { Attempt } from "../../src/ports/consumers.js";
 import type { Store } from "../../src/ports/store.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";

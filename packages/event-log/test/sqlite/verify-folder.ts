@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect } from "vitest";
+import { BEFORE_FIRST, type Offset } from "../../src/message/batch.js";
 import { decodeBatch } from "../../src/message/decode-batch.js";
-import { BEFORE_FIRST, type Offset } from "../../src/message/last-message.js";
 import { TUNING_DEFAULTS } from "../../src/sqlite/calls/tuning.js";
 import { openSqliteStore } from "../../src/sqlite/open-sqlite-store.js";
 import { type RepairReport, repairStore } from "../../src/sqlite/repair/repair-store.js";

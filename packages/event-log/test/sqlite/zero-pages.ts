@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { DATABASE_FILE } from "../../src/sqlite/database/database-name.js";
+import { DATABASE_FILE } from "../../src/sqlite/database/database-files.js";
 
 /** What a bad block of a disk leaves, in bytes. */
 const BLOCK_BYTES = 4096;

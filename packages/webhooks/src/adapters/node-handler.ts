@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { dropRemainingBody, readStream } from "../body.js";
+import { dropRemainingBody, rawBodyOf, readStream } from "../body.js";
 import { type ReadBody, type Receiver, receiver } from "../receiver/receiver.js";
 import type { ReceiverOptions } from "../receiver/receiver-options.js";
 
@@ -16,7 +16,7 @@ export function nodeHandler(
 }
 
 /** Answers one request of `node:http`. `read` reads its body. */
-export async function answerNode(
+async function answerNode(
   hook: Receiver,
   request: IncomingMessage,
   response: ServerResponse,
@@ -50,4 +50,24 @@ export async function answerNode(
   response.writeHead(answer.status, { ...headers, connection: "close" }).write(answer.text);
   await dropRemainingBody(request);
   response.end();
+}
+
+/** The parts of an Express request that are used here. */
+export type ExpressRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
+
+/**
+ * For Express (4 and 5): `app.post("/hook", expressHandler({ secret, onMessage }))`. It needs the raw body, so mount it before
+ * `express.json()`. After it, bodies with integers beyond 2^53 fail verification.
+ */
+export function expressHandler(
+  options: ReceiverOptions,
+): (request: ExpressRequest, response: ServerResponse) => Promise<void> {
+  const hook = receiver(options);
+  return (request, response) =>
+    answerNode(hook, request, response, async () => {
+      // A parser that skipped the request leaves `{}` (Express 4) and does not read the stream.
+      const isRead = request.readableEnded || request.readableDidRead;
+      const parsed = isRead ? rawBodyOf(request) : undefined;
+      return parsed ?? (await readStream(request, hook.maxBodyBytes));
+    });
 }

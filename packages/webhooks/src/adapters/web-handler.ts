@@ -11,7 +11,7 @@ export function webHandler(options: ReceiverOptions): (request: Request) => Prom
 }
 
 /** Answers one Web request. */
-export async function answerWeb(hook: Receiver, request: Request): Promise<Response> {
+async function answerWeb(hook: Receiver, request: Request): Promise<Response> {
   let rawBody: ReadBody;
   try {
     rawBody = await readBody(request, hook.maxBodyBytes);
@@ -41,4 +41,15 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
     }
     chunks.push(value);
   }
+}
+
+/** The parts of a Hono context that are used here. Hono's own type is assignable to it. */
+export interface HonoContextLike {
+  readonly req: { readonly raw: Request };
+}
+
+/** For Hono: `app.post("/hook", honoHandler({ secret, onMessage }))`. It reads the body itself, so nothing else may read it before. */
+export function honoHandler(options: ReceiverOptions): (context: HonoContextLike) => Promise<Response> {
+  const hook = receiver(options);
+  return (context) => answerWeb(hook, context.req.raw);
 }

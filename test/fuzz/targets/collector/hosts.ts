@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { expect } from "vitest";
-import { clientGroup } from "../../../../apps/collector/src/http/body/client-group.js";
+import { clientGroup } from "../../../../apps/collector/src/http/body/amounts-by-address.js";
 import { isAllowedHost } from "../../../../apps/collector/src/http/routing.js";
 import { textTarget } from "../../engine/target.js";
 

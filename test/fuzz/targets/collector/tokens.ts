@@ -3,12 +3,12 @@ import {
   readPosition,
   serverSentEvent,
 } from "../../../../apps/collector/src/admin/live/server-sent-event.js";
-import { parseDeliveryId } from "../../../../apps/collector/src/admin/messages/message-view.js";
+import { parseDeliveryId } from "../../../../apps/collector/src/admin/messages/outcomes.js";
 import { headerProblem } from "../../../../apps/collector/src/destinations/webhooks/request/custom-headers.js";
 import { echoRedactor } from "../../../../apps/collector/src/destinations/webhooks/request/redact-echo.js";
 import { tracedResponseHeaders } from "../../../../apps/collector/src/destinations/webhooks/webhook-target.js";
 import { CollectorError } from "../../../../apps/collector/src/errors.js";
-import { basicUser } from "../../../../apps/collector/src/ingest/sources/write-key.js";
+import { basicUser } from "../../../../apps/collector/src/ingest/sources/authenticator.js";
 import { StoreError } from "../../../../packages/event-log/src/ports/errors.js";
 import {
   readCursor,

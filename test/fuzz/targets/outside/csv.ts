@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { csvRows } from "../../../../packages/cli/src/commands/import/reading/csv-rows.js";
 import {
   csvMessage,
+  csvRows,
   readRecords,
 } from "../../../../packages/cli/src/commands/import/reading/read-records.js";
 import { CommandFailure } from "../../../../packages/cli/src/failures.js";

@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from "../../errors.js";
 import type { Counters, LastHour } from "../../history/counters.js";
 import { isDiskLow } from "../../incidents/disk-low.js";
 import type { Incidents } from "../../incidents/start-incidents.js";
-import type { WrongKeys } from "../../ingest/wrong-keys.js";
+import type { WrongKeys } from "../../ingest/ingest-metrics.js";
 import type { Happened, Recent } from "../../process/telemetry/recent.js";
 import { withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";

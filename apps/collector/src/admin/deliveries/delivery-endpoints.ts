@@ -1,15 +1,126 @@
-import type { Delivery, Store, StoredMessage } from "@sluice/event-log";
+import { causeOf, type DeliveryView } from "@sluice/control-api";
+import {
+  type Consumers,
+  type Delivery,
+  type Offset,
+  type Page,
+  type PageRequest,
+  type ScannedDelivery,
+  type Store,
+  type StoredMessage,
+  StoreError,
+} from "@sluice/event-log";
 import { retryDelivery } from "../../delivery/control/retry-delivery.js";
+import { messageLoader } from "../../delivery/reading/message-loader.js";
 import { CollectorError } from "../../errors.js";
 import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound, withoutUndefined } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { maskFor } from "../masking.js";
-import { parseDeliveryId } from "../messages/message-view.js";
-import { attemptsOf, outcomesOf } from "../messages/outcomes.js";
+import { maskFor, maskUrls } from "../masking.js";
+import { attemptsOf, outcomeSummary, outcomesOf, parseDeliveryId } from "../messages/outcomes.js";
 import { requestBodyOf } from "../messages/request-body.js";
-import { deliveryView, listDeliveries } from "./list-deliveries.js";
+import { fillPage, pageRequest, timeSpan } from "../paging.js";
+
+export function deliveryView(
+  delivery: Delivery,
+  { messageId, sourceId, message }: Pick<StoredMessage, "messageId" | "sourceId" | "message">,
+): DeliveryView {
+  return {
+    ...outcomeSummary(delivery),
+    messageId,
+    sourceId,
+    ...messageFields(message),
+    attempts: delivery.rounds,
+  };
+}
+
+/** What names a message besides its id. */
+function messageFields(
+  message: StoredMessage["message"],
+): Pick<DeliveryView, "type" | "event" | "userId" | "anonymousId"> {
+  const text = (name: "type" | "event" | "userId" | "anonymousId") =>
+    typeof message[name] === "string" ? { [name]: message[name] } : {};
+  return { ...text("type"), ...text("event"), ...text("userId"), ...text("anonymousId") };
+}
+
+interface CauseQuery {
+  readonly destinationId: string;
+  readonly cause: string;
+  readonly state?: Delivery["state"] | undefined;
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+/** Stretches of the log that one page reads. */
+const MOST_PARTS = 20;
+
+/** Failed and pending deliveries with one cause, newest message first. The cursor is the offset of the last one. */
+export async function listByCause(
+  consumers: Pick<Consumers, "scan" | "outcomesOf">,
+  query: CauseQuery,
+  { limit, cursor }: PageRequest,
+): Promise<Page<Delivery>> {
+  const { destinationId, state } = query;
+  const states = (["failed", "pending"] as const).filter((one) => (state ?? one) === one);
+  const found: Offset[] = [];
+  let before = cursor === undefined ? undefined : readOffset(cursor);
+  for (let parts = 0; parts < MOST_PARTS && found.length <= limit; parts++) {
+    const part = await consumers.scan(destinationId, states, before);
+    for (const item of part.items) {
+      const isNew = before === undefined || item.offset < before;
+      if (isNew && found.length <= limit && matches(item, query)) found.push(item.offset);
+    }
+    before = part.before;
+    if (before === undefined) break;
+  }
+  const offsets = found.slice(0, limit);
+  const outcomes = await Promise.all(offsets.map((offset) => consumers.outcomesOf(offset, destinationId)));
+  const items = outcomes.flat();
+  const next = found.length > limit ? offsets.at(-1) : before;
+  return { items, ...(next === undefined ? {} : { nextCursor: String(next) }) };
+}
+
+function matches(
+  { reason, atMs }: ScannedDelivery,
+  { cause, fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY }: CauseQuery,
+): boolean {
+  return atMs >= fromMs && atMs < toMs && causeOf(reason) === cause;
+}
+
+function readOffset(cursor: string): number {
+  if (!/^\d{1,15}$/.test(cursor))
+    throw new StoreError("invalid_request", `${JSON.stringify(cursor)} is not a cursor of this list`);
+  return Number(cursor);
+}
+
+const listDeliveries = endpoint("GET /deliveries", async ({ query, token }, { store, clock }) => {
+  const loader = messageLoader(store.log, clock);
+  const { destinationId, state, error = "", cause } = query;
+  if (cause !== undefined && destinationId === undefined)
+    throw new CollectorError("invalid_request", "`cause` needs `destinationId`");
+  const wanted = {
+    ...withoutUndefined({ consumerId: destinationId, state }),
+    // The store searches unmasked reasons. A token may only search in what it is shown.
+    ...(error === "" || token.access !== "full" ? {} : { error }),
+    ...timeSpan(query),
+  };
+  const body = await fillPage(
+    pageRequest(query),
+    (page) =>
+      cause === undefined || destinationId === undefined
+        ? store.consumers.list(wanted, page)
+        : listByCause(store.consumers, { destinationId, cause, state, ...timeSpan(query) }, page),
+    async (delivery) => {
+      const stored = await loader.load(delivery.offset);
+      // Retention or a deletion removed the message meanwhile.
+      if (stored === undefined) return undefined;
+      const shown = maskUrls(token, deliveryView(delivery, stored));
+      return shown.reason.includes(error) ? shown : undefined;
+    },
+  );
+  return { status: 200, body };
+});
 
 export const deliveryEndpoints: readonly Endpoint[] = [
   listDeliveries,

@@ -3,8 +3,7 @@ import type { MessageView, StoredMessageView } from "@sluice/control-api";
 import type { Store } from "@sluice/event-log";
 import { remarks } from "@sluice/protocol";
 import type { PlanOf } from "../../documents/documents.js";
-import { receivedView, rejectedView, violationsOf } from "./message-view.js";
-import { outcomesWithAttempts } from "./outcomes.js";
+import { outcomesWithAttempts, receivedView, rejectedView, violationsOf } from "./outcomes.js";
 import type { BodySources } from "./request-body.js";
 
 type JoinIssue = NonNullable<StoredMessageView["issues"]>[number];

@@ -16,8 +16,7 @@ import { maskFor } from "../masking.js";
 import { fillPage, pageOf, pageRequest, timeSpan } from "../paging.js";
 import { readFilter, storeQuery } from "./filter-query.js";
 import { findMessage } from "./find-message.js";
-import { maskedMessage, receivedView, rejectedView, violationsField } from "./message-view.js";
-import { outcomesOf } from "./outcomes.js";
+import { maskedMessage, outcomesOf, receivedView, rejectedView, violationsField } from "./outcomes.js";
 
 /** States of destinations that do not get the message. */
 const LEFT_OUT: readonly string[] = ["filtered", "skipped", "suppressed", "discarded"];

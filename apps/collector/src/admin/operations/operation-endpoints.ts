@@ -9,7 +9,7 @@ import { destinations } from "../destinations/destination-endpoints.js";
 import { requireTarget } from "../destinations/require-target.js";
 import { notFound } from "../document-resource.js";
 import { type Endpoint, endpoint } from "../endpoint/endpoint.js";
-import { parseDeliveryId } from "../messages/message-view.js";
+import { parseDeliveryId } from "../messages/outcomes.js";
 import { pageOfDocuments, timeSpan } from "../paging.js";
 
 /** The endpoints of bulk operations, for `adminRoutes`. */

@@ -7,8 +7,7 @@ import type { Sandboxes, TransformCode } from "@sluice/transformations";
 import { isOutbound, match, type Routing } from "../../delivery/routing/match.js";
 import type { OutgoingMessage } from "../../destinations/destination.js";
 import type { Suppressions } from "../../documents/suppressions.js";
-import { transformInput } from "../../transformations/transform-input.js";
-import { afterResult } from "../../transformations/transformed.js";
+import { afterResult, transformInput } from "../../transformations/transformed.js";
 import { type Tried, type TryOptions, tryMessages } from "../../transformations/trials.js";
 
 /** Messages that are in memory at a time. */

@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { LIMITS } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import { CollectorError } from "../../errors.js";
+import { clientGroup } from "../../http/body/amounts-by-address.js";
 import { BodyBuffer } from "../../http/body/body-buffer.js";
 import { type BufferHold, bufferBudget } from "../../http/body/buffer-budget.js";
-import { clientGroup } from "../../http/body/client-group.js";
 
 /** The largest body that is kept, so that the request can be repeated. The largest batch is half of it. */
 const MAX_KEPT_BYTES = 1_024 * 1_024;

@@ -4,7 +4,14 @@ import type { Clock } from "@sluice/resilience";
 import type { ResolvedAddress, ResolveHost } from "../../sender/checked-connector.js";
 import type { EgressPolicy } from "../../sender/egress-policy.js";
 import type { OpenEndpoint } from "../../sender/endpoint.js";
-import type { DestinationType } from "../destination.js";
+import type {
+  Destination,
+  DestinationType,
+  Flow,
+  OutgoingMessage,
+  Round,
+  RoundOutcome,
+} from "../destination.js";
 import type { SecretBox } from "../secret-box.js";
 import { carriesCredential } from "./request/custom-headers.js";
 import { echoRedactor } from "./request/redact-echo.js";
@@ -20,9 +27,36 @@ import {
 } from "./settings/settings.js";
 import { WEBHOOKS_SCHEMA } from "./settings/settings-schema.js";
 import { WebhookBatches } from "./webhook-batches.js";
-import { WebhookDestination } from "./webhook-destination.js";
 import type { Target } from "./webhook-target.js";
 import { WebhookUrls } from "./webhook-urls.js";
+
+type Policy = Pick<WebhooksSettings, "payload" | "order" | "concurrency" | "rateLimit">;
+
+/** Posts each message in a request of its own. */
+class WebhookDestination implements Destination {
+  readonly flow: Flow;
+  readonly #urls: WebhookUrls;
+  readonly #policy: Policy;
+
+  constructor(urls: WebhookUrls, policy: Policy) {
+    const { order, concurrency, rateLimit } = policy;
+    this.flow = { concurrency, order, ...(rateLimit === undefined ? {} : { perSecond: rateLimit }) };
+    this.#urls = urls;
+    this.#policy = policy;
+  }
+
+  async deliver(message: OutgoingMessage, round: Round): Promise<RoundOutcome> {
+    const open = this.#urls.openFor(round);
+    if (open.length === 0) return this.#urls.conclude([], round);
+    const body = Buffer.from(requestBody(message, this.#policy));
+    const results = await this.#urls.post(open, { id: message.messageId, body, round });
+    return this.#urls.conclude(results, round);
+  }
+
+  close(): Promise<void> {
+    return this.#urls.close();
+  }
+}
 
 export interface WebhooksDeps {
   readonly clock: Clock;

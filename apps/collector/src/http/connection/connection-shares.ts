@@ -1,5 +1,4 @@
-import { type AmountsByAddress, amountsByAddress } from "../body/amounts-by-address.js";
-import { clientGroup } from "../body/client-group.js";
+import { type AmountsByAddress, amountsByAddress, clientGroup } from "../body/amounts-by-address.js";
 import {
   type AddressShare,
   type Connection,

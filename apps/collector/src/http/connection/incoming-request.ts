@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CollectorError } from "../../errors.js";
+import { clientGroup } from "../body/amounts-by-address.js";
 import type { BufferBudget } from "../body/buffer-budget.js";
-import { clientGroup } from "../body/client-group.js";
 import { type BodyProgress, dropBody, readBody } from "../body/read-body.js";
 import type { HttpRequest } from "../routing.js";
 import { isLoopback } from "../routing.js";

@@ -1,7 +1,6 @@
 import { type ScannedRequest, scanRequest } from "@sluice/event-log";
 import { LIMITS, type MessageKind } from "@sluice/protocol";
 import type { Suppressions } from "../../documents/suppressions.js";
-import { eventLoopTurns, runInTurns } from "./event-loop-turns.js";
 import {
   MAX_ENVELOPE_BYTES,
   MAX_UNFOLDED_BYTES,
@@ -10,6 +9,7 @@ import {
   openRequest,
 } from "./open-request.js";
 import { suppressedItems } from "./suppressed.js";
+import { eventLoopTurns, runInTurns } from "./validate-messages.js";
 
 /** The messages of a body. */
 export type ReadMessages =

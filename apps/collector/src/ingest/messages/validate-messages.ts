@@ -1,5 +1,5 @@
-import type { MessageKey } from "@sluice/event-log";
-import { wantsIp } from "@sluice/event-log";
+import { setImmediate } from "node:timers/promises";
+import { type MessageKey, wantsIp } from "@sluice/event-log";
 import {
   type Issue,
   isPlainObject,
@@ -11,10 +11,11 @@ import {
   type StepBudget,
   validate,
 } from "@sluice/protocol";
+import { serialQueue } from "@sluice/resilience";
 import { MAX_NESTING, type OpenedRequest } from "./open-request.js";
 
 /** An issue of the shared validator, or one that only the collector can find. */
-export interface RefusalIssue {
+interface RefusalIssue {
   readonly code: Issue["code"] | "nested_too_deep" | "invalid_write_key" | "plan_violation";
   readonly path: string;
   readonly message: string;
@@ -28,7 +29,7 @@ export interface Refusal {
 }
 
 /** Which messages of a request are valid, and which are refused. */
-export interface ValidatedMessages {
+interface ValidatedMessages {
   readonly keys: readonly MessageKey[];
   readonly madeIds: readonly (readonly [index: number, messageId: string])[];
   readonly refusals: readonly Refusal[];
@@ -36,7 +37,7 @@ export interface ValidatedMessages {
   readonly wantsIp: boolean;
 }
 
-export interface ValidateOptions {
+interface ValidateOptions {
   /** Whether a write key in a message belongs to another source than the request's. */
   readonly isForeignKey: (writeKey: string) => boolean;
   readonly makeId: () => string;
@@ -119,4 +120,25 @@ function issuesOf(
     return [...issues, FOREIGN_KEY];
   if (plan === undefined || issues.length > 0 || !isPlainObject(item)) return issues;
   return planIssues(item, plan, budget);
+}
+
+/** Resolves in a turn of the event loop in which no other caller resumes, in the order of the calls. */
+type NextTurn = () => Promise<void>;
+
+/**
+ * Spreads work that takes milliseconds over turns of the event loop, so that lighter requests are served in between instead of behind
+ * all of it.
+ */
+export function eventLoopTurns(): NextTurn {
+  const enqueue = serialQueue();
+  return () => enqueue(() => setImmediate());
+}
+
+/** Runs a generator, each of its slices in a turn of its own. */
+export async function runInTurns<T>(slices: Generator<void, T>, nextTurn: NextTurn): Promise<T> {
+  for (;;) {
+    await nextTurn();
+    const slice = slices.next();
+    if (slice.done) return slice.value;
+  }
 }

@@ -2,8 +2,8 @@ import { findTexts } from "@sluice/event-log";
 import { isPlainObject, LIMITS } from "@sluice/protocol";
 import type { Handler, HttpRequest, Route } from "../../http/routing.js";
 import type { Ingest } from "../ingest.js";
-import { eventLoopTurns, runInTurns } from "../messages/event-loop-turns.js";
 import { openBatch } from "../messages/open-request.js";
+import { eventLoopTurns, runInTurns } from "../messages/validate-messages.js";
 import type { SourceDirectory } from "../sources/source-directory.js";
 
 type Fields = { readonly [name: string]: unknown };

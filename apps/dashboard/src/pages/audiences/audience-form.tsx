@@ -8,9 +8,10 @@ import { EventSuggestions } from "../../forms/event-suggestions.js";
 import { addresses } from "../../routing/addresses.js";
 import { Button, ButtonLink } from "../../ui/controls/button.js";
 import { TextField } from "../../ui/controls/field.js";
-import { Card } from "../../ui/layout/page.js";
+import { Card, Page } from "../../ui/layout/page.js";
 import { count, counted, duration, percent } from "../../words/numbers.js";
 import { AUDIENCES, usePreview, useSaveDefinition } from "../definitions/definition-kind.js";
+import { LoadedDefinition } from "../definitions/definition-page.js";
 import { idOf, KeyHint, PreviewBody, UserLink } from "../definitions/definition-parts.js";
 import {
   conditionOf,
@@ -90,7 +91,7 @@ const EDITED = {
 };
 
 /** Creates an audience, or edits one. */
-export function AudienceForm({ audience }: { audience?: AudienceView }) {
+function AudienceForm({ audience }: { audience?: AudienceView }) {
   const [, navigate] = useLocation();
   const { draft, change, version, remote, reset } = useDraft(audience, EDITED);
   const { name, root, sending } = draft;
@@ -195,5 +196,29 @@ function ConditionsCard({
       <EventSuggestions id={eventListId} />
       {error && <p className="field-error">{error}</p>}
     </Card>
+  );
+}
+
+export function NewAudiencePage() {
+  return (
+    <Page
+      title="New audience"
+      lead="A group of users who meet your conditions. Every message updates it."
+      up={AUDIENCES.up}
+    >
+      <AudienceForm />
+    </Page>
+  );
+}
+
+export function AudienceEditPage({ id }: { id: string }) {
+  return (
+    <LoadedDefinition kind={AUDIENCES} id={id}>
+      {(audience) => (
+        <Page title={`Edit ${audience.name}`} up={{ href: addresses.audience(id), label: audience.name }}>
+          <AudienceForm audience={audience} />
+        </Page>
+      )}
+    </LoadedDefinition>
   );
 }

@@ -2,7 +2,7 @@ import type { AudienceSizesView, Explanation, SizeSpan } from "@sluice/control-a
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useApi, useAudienceSizes } from "../../api/queries.js";
-import { useShownTheme } from "../../theme/theme-context.js";
+import { useShownTheme } from "../../theme/theme.js";
 import { Segments } from "../../ui/controls/button.js";
 import { Chart } from "../../ui/data/chart/chart.js";
 import { Badge, Time } from "../../ui/data/facts.js";

@@ -1,6 +1,6 @@
 import { FILTER_FIELDS, parseFilter } from "@sluice/protocol";
 import { type Ref, useEffect, useId, useState } from "react";
-import { CodeText } from "../../ui/data/code-text.js";
+import { CodeText } from "../../ui/data/code-block.js";
 import { Icon } from "../../ui/icon.js";
 
 /** The filter is applied this long after the last key. */

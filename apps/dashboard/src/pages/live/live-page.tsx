@@ -1,16 +1,19 @@
 import { parseFilter } from "@sluice/protocol";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
+import { useSources } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
-import { useAddressQuery } from "../../routing/dashboard-router.js";
+import { useAddressQuery, useScrollPositions } from "../../routing/dashboard-router.js";
 import { Button } from "../../ui/controls/button.js";
+import { EmptyState, Failure, Skeleton } from "../../ui/feedback.js";
 import { Page } from "../../ui/layout/page.js";
 import { SIDE_PANEL } from "../../ui/use-media.js";
 import { counted } from "../../words/numbers.js";
+import { FirstMessage } from "../sources/snippets.js";
 import { EntryPanel } from "./entry-panel.js";
 import { FilterField } from "./filter-field.js";
 import type { LogEntry } from "./live-log.js";
-import { LogContent } from "./log-content.js";
+import { LogList, type LogPosition } from "./log-list.js";
 import { type LiveView, useLiveLog } from "./use-live-log.js";
 
 export function LivePage() {
@@ -168,4 +171,55 @@ function toList({ key }: KeyboardEvent): void {
   const list = document.querySelector<HTMLElement>('.log[role="listbox"]');
   list?.focus();
   list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+}
+
+/** The list of messages, or what is shown while there is none. */
+function LogContent({
+  view,
+  filter,
+  selected,
+  onSelect,
+  onOpen,
+  onScrolledAway,
+  onClearFilter,
+}: {
+  view: LiveView;
+  filter: string;
+  selected: string | undefined;
+  onSelect: (entry: LogEntry) => void;
+  onOpen: (entry: LogEntry) => void;
+  onScrolledAway: (isAway: boolean) => void;
+  onClearFilter: () => void;
+}) {
+  const positions = useScrollPositions();
+  const sources = useSources().data;
+  if (view.history === "failed" && view.log.size === 0) {
+    return <Failure error={view.error} onRetry={view.readOlder} />;
+  }
+  if (view.log.size > 0) {
+    return (
+      <LogList
+        view={view}
+        selected={selected}
+        onSelect={onSelect}
+        onOpen={onOpen}
+        onScrolledAway={onScrolledAway}
+        position={positions.recall(`live ${filter}`) as LogPosition | undefined}
+        onPosition={(position) => positions.keep(`live ${filter}`, position)}
+      />
+    );
+  }
+  if (view.history === "reading") return <Skeleton lines={8} />;
+  if (filter !== "") {
+    return (
+      <EmptyState
+        icon="search"
+        title="No messages match this filter yet"
+        action={<Button onClick={onClearFilter}>Clear the filter</Button>}
+      >
+        <p>New messages that match appear here immediately.</p>
+      </EmptyState>
+    );
+  }
+  return <FirstMessage sources={sources ?? []} />;
 }

@@ -1,4 +1,4 @@
-import { CodeText } from "../../ui/data/code-text.js";
+import { CodeText } from "../../ui/data/code-block.js";
 import { visibleText } from "../../words/messages.js";
 
 /** The issues of a message. */

@@ -16,7 +16,7 @@ import { DestinationHealth } from "../destinations/health/destination-health.js"
 import { BlockedEvents } from "./blocked-events.js";
 import { PlanCard } from "./plan-card.js";
 import { newestKey, SnippetTabs } from "./snippets.js";
-import { SOURCE_KINDS } from "./source-kinds.js";
+import { SOURCE_KINDS } from "./source-link.js";
 import { SourceSettings } from "./source-settings.js";
 import { WriteKeys } from "./write-keys.js";
 

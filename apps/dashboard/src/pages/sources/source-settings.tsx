@@ -8,7 +8,7 @@ import { SelectField, TextField } from "../../ui/controls/field.js";
 import { useNotify } from "../../ui/feedback.js";
 import { Card } from "../../ui/layout/page.js";
 import { type FieldIssue, isShownAtFields, issueAt, issuesOf } from "../../words/errors.js";
-import { SOURCE_IDENTITIES } from "./source-kinds.js";
+import { SOURCE_IDENTITIES } from "./source-link.js";
 
 /** What the form edits of a source. */
 const EDITED = {

@@ -15,7 +15,7 @@ import { visibleText } from "../../words/messages.js";
 import { count, rateText } from "../../words/numbers.js";
 import { healthWords, needsAttention } from "../../words/states.js";
 import { HealthBadge } from "../destinations/health/destination-health.js";
-import { SOURCE_KINDS } from "./source-kinds.js";
+import { SOURCE_KINDS } from "./source-link.js";
 
 function NewSource({ open, onClose }: { open: boolean; onClose: () => void }) {
   const api = useApi();

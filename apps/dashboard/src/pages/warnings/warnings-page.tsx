@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { useApi, useProblems } from "../../api/queries.js";
 import { addresses } from "../../routing/addresses.js";
 import { ButtonLink } from "../../ui/controls/button.js";
-import { CodeText } from "../../ui/data/code-text.js";
+import { CodeText } from "../../ui/data/code-block.js";
 import { Count, LastAt, Time } from "../../ui/data/facts.js";
 import { Table } from "../../ui/data/table.js";
 import { EmptyState, Failure, QueryView, Skeleton } from "../../ui/feedback.js";

@@ -1,3 +1,4 @@
+import { visibleText } from "../../words/messages.js";
 import { CopyButton } from "../controls/button.js";
 
 /** Text in a fixed-width font, with a copy button. `whole`: what to copy, if `code` is only the start of it. */
@@ -25,4 +26,20 @@ export function CodeBlock({
       </div>
     </figure>
   );
+}
+
+/** A text of the API, with what it puts between backticks as code. */
+export function CodeText({ text, limit }: { text: string; limit?: number }) {
+  return visibleText(text, limit)
+    .split("`")
+    .map((part, index, parts) =>
+      index % 2 === 1 && index < parts.length - 1 ? (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never change places
+        <code key={index}>{part}</code>
+      ) : index % 2 === 1 ? (
+        `\`${part}`
+      ) : (
+        part
+      ),
+    );
 }

@@ -1,7 +1,6 @@
 import { type Identification, identitiesIn } from "../../profiles/identities.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
-import type { AddressedMessage } from "./addressed-message.js";
-import type { IsNeeded } from "./read-messages.js";
+import type { AddressedMessage, IsNeeded } from "./read-messages.js";
 
 /** Fetches the profiles that messages may change; of the others only their numbers. */
 export async function fetchFor(

@@ -5,7 +5,7 @@ import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { setDue } from "../evaluation/due-time.js";
 import { mergeInto } from "../evaluation/merge-profiles.js";
 import type { EngineState } from "../state/engine-state.js";
-import type { AddressedMessage } from "./addressed-message.js";
+import type { AddressedMessage } from "./read-messages.js";
 
 /** Joins the ids that a message names to its user, as far as its source may. Returns false if an identify or alias asked for more. */
 export function joinIds(

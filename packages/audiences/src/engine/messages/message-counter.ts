@@ -23,13 +23,18 @@ import {
   type SetAside,
   type Span,
 } from "../../profiles/crash-marker.js";
-import type { IdentityPolicy } from "../../profiles/identity-policy.js";
+import type { IdentityPolicy } from "../../profiles/identities.js";
 import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { DOCUMENTS, type EngineState, moveCursor } from "../state/engine-state.js";
 import type { Make, UnitResult, UnitRunner } from "../state/unit-runner.js";
-import { type AddressedMessage, addressed } from "./addressed-message.js";
 import { fetchFor, isFetched } from "./fetch-profiles.js";
-import { type LogMessage, neededBy, readMessages } from "./read-messages.js";
+import {
+  type AddressedMessage,
+  addressed,
+  type LogMessage,
+  neededBy,
+  readMessages,
+} from "./read-messages.js";
 import { takeMessage } from "./take-message.js";
 
 /** Suppressed ids, which the engine cannot know by itself. */

@@ -1,6 +1,7 @@
 import { decodeBatch, offsetAt, parseJson, type StoredBatch, type StoredMessage } from "@sluice/event-log";
 import { coerce, isPlainObject } from "@sluice/protocol";
 import type { DefinitionSet } from "../../definitions/definition-set.js";
+import { type Identification, type IdentityPolicy, identificationOf } from "../../profiles/identities.js";
 import { scanBatch } from "./scan-batch.js";
 
 /** The part of a stored message that profiles depend on. */
@@ -36,4 +37,26 @@ export function readMessages(batch: StoredBatch, isNeeded: IsNeeded): LogMessage
     messages.push({ message: coerce(item, { sentAt: scanned.sentAt }), offset, receivedAtMs });
   });
   return messages;
+}
+
+/** A message with its ids. They are read once, because most messages are needed for nothing else. */
+export interface AddressedMessage extends LogMessage {
+  readonly identification: Identification;
+  readonly sourceId: string;
+  readonly policy: IdentityPolicy;
+}
+
+/** The messages of a source that name a user. */
+export function addressed(
+  messages: readonly LogMessage[],
+  sourceId: string,
+  policy: IdentityPolicy,
+): AddressedMessage[] {
+  const known: AddressedMessage[] = [];
+  for (const { message, offset, receivedAtMs } of messages) {
+    const identification = message.type === "delete" ? undefined : identificationOf(message, policy);
+    if (identification !== undefined)
+      known.push({ message, offset, receivedAtMs, identification, sourceId, policy });
+  }
+  return known;
 }

@@ -8,9 +8,9 @@ import type { UnitOfWork } from "../../profiles/unit-of-work.js";
 import { setDue, updateDue } from "../evaluation/due-time.js";
 import { updateProfile } from "../evaluation/update-profile.js";
 import type { EngineState } from "../state/engine-state.js";
-import type { AddressedMessage } from "./addressed-message.js";
 import { seenAs } from "./fetch-profiles.js";
 import { joinIds } from "./join-ids.js";
+import type { AddressedMessage } from "./read-messages.js";
 import { type IsNeeded, type LogMessage, readMessages } from "./read-messages.js";
 
 /** Adds an event to an aggregate; returns whether the aggregate's state changed. */

@@ -11,6 +11,7 @@ import {
   type Offset,
   type Page,
   type PageRequest,
+  type ProfileStore,
   readPosition,
   writePosition,
 } from "@sluice/event-log";
@@ -22,8 +23,8 @@ import type { ValueState } from "../../conditions/value.js";
 import { type DefinitionSet, valueSpecOf } from "../../definitions/definition-set.js";
 import { syncView } from "../../definitions/definition-state.js";
 import { AUDIENCE, COMPUTED_TRAIT } from "../../definitions/definitions.js";
+import type { IdentityPolicy } from "../../profiles/identities.js";
 import { identificationOf, identitiesIn } from "../../profiles/identities.js";
-import type { IdentityPolicy } from "../../profiles/identity-policy.js";
 import { decodeProfile, isAnonymous, type Profile, userFields } from "../../profiles/profile.js";
 import { SCANNED_BYTES } from "../../profiles/profile-bounds.js";
 import { type OwnerOfId, type RefusedJoin, refusedJoins } from "../../profiles/refused-joins.js";
@@ -31,7 +32,7 @@ import { readingOf } from "../evaluation/profile-reading.js";
 import { historyRead } from "../state/engine-state.js";
 import type { UnitRunner } from "../state/unit-runner.js";
 import { reasonOf, type ValueReason } from "./explain-value.js";
-import { viewOf } from "./profile-view.js";
+import { idsOf, namesProfile, type UserIds } from "./forgetting.js";
 import { foundIn, knownName, profileSearch } from "./search-profiles.js";
 
 /** Profiles in which one call looks for values. */
@@ -194,5 +195,43 @@ function eventReading(
     lastMs: lastMs(state),
     changesAtMs: nextChangeMs(spec, state, nowMs),
     isCapped: spec.withinMs !== undefined && countOf(spec, state, nowMs) >= spec.most,
+  };
+}
+
+/** The ids that a deletion of `identity` includes, as far as the stored profiles know them. For a store that no engine runs on. */
+export async function storedIdsOf(
+  store: Pick<ProfileStore, "resolve" | "load">,
+  identity: Identity,
+  includeAliases: boolean,
+): Promise<UserIds> {
+  const number = (await store.resolve([identity])).get(identity);
+  const [record] = number === undefined ? [] : await store.load([number]);
+  const profile = record === undefined ? undefined : decodeProfile(record);
+  const own = profile !== undefined && namesProfile(profile, identity) ? profile : undefined;
+  return idsOf(own, identity, includeAliases);
+}
+
+function viewOf(profile: Profile, { byId }: DefinitionSet): ProfileView {
+  const named = (prefix: string): string[] =>
+    profile.identities.filter((identity) => identity.startsWith(prefix)).map((identity) => identity.slice(2));
+  return {
+    ...userFields(profile),
+    traits: Object.fromEntries(profile.traits),
+    computedTraits: Object.fromEntries(
+      [...profile.computed].flatMap(([id, { value }]) => {
+        const definition = byId.get(id);
+        return definition === undefined || value === undefined ? [] : [[definition.document.key, value]];
+      }),
+    ),
+    audiences: [...profile.memberships].flatMap(([id, { isIn, sinceMs }]) => {
+      const definition = byId.get(id);
+      return definition === undefined
+        ? []
+        : [{ id, key: definition.document.key, member: isIn, since: formatTime(sinceMs) }];
+    }),
+    identities: { userIds: named("u:"), anonymousIds: named("a:") },
+    ...(profile.leftOut.traits + profile.leftOut.ids === 0 ? {} : { leftOut: { ...profile.leftOut } }),
+    firstSeenAt: formatTime(profile.firstSeenMs),
+    lastSeenAt: formatTime(profile.lastSeenMs),
   };
 }

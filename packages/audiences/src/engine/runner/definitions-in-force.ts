@@ -6,11 +6,7 @@ import {
   type ComputedTraitDocument,
   type Definition,
 } from "../../definitions/definitions.js";
-import {
-  type IdentifyingSource,
-  type IdentityPolicy,
-  identityPolicyOf,
-} from "../../profiles/identity-policy.js";
+import { type IdentifyingSource, type IdentityPolicy, identityPolicyOf } from "../../profiles/identities.js";
 
 /** Kinds of documents that the engine works by. */
 const DEFINING: ReadonlySet<string> = new Set([AUDIENCE, COMPUTED_TRAIT, DOCUMENT_KINDS.source]);

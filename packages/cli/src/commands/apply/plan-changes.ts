@@ -1,5 +1,5 @@
 import { isPlainObject } from "@sluice/protocol";
-import { type Difference, jsonDiff } from "../../terminal/json-diff.js";
+import { type Difference, jsonDiff } from "../../terminal/terminal-text.js";
 
 import type { DeclaredConfig } from "./declared-config.js";
 

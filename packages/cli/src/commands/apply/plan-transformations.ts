@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { TransformationView } from "@sluice/control-api";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import type { Difference } from "../../terminal/json-diff.js";
+import type { Difference } from "../../terminal/terminal-text.js";
 import { readCode } from "../transformations/read-code.js";
 import type { DeclaredTransformation } from "./declared-config.js";
 import { type Change, type PlanOptions, planDeletes } from "./plan-changes.js";

@@ -1,12 +1,10 @@
 import type { ClusterMemberView, ClusterView } from "@sluice/control-api";
 import type { Command } from "commander";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
 import { examples, newGroup, subcommandExamples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
-import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
-import { terminalText } from "../../terminal/terminal-text.js";
+import { show, terminalText } from "../../terminal/terminal-text.js";
 
 export function clusterCommand(io: Io): Command {
   const group = newGroup("cluster", "show the processes of a cluster, and take one out of service")

@@ -1,5 +1,5 @@
-import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
+import { asStarted } from "../../terminal/io.js";
 import { terminalText } from "../../terminal/terminal-text.js";
 
 /** The result of one check. */

@@ -5,7 +5,7 @@ import { definedFields, durationText } from "../../arguments.js";
 import { type ConnectionOptions, connect } from "../../connection/connection.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { plural, shellWord } from "../../terminal/plural.js";
+import { plural, shellWord } from "../../terminal/style.js";
 import { bytesText } from "../run/backup.js";
 import type { Check } from "./check.js";
 import { checkDestinations } from "./destination-checks.js";

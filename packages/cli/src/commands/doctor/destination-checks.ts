@@ -1,6 +1,6 @@
 import { type AdminClient, allPages } from "@sluice/admin-client";
 import { type DestinationHealth, healthWord, readHealth } from "../../connection/destination-health.js";
-import { plural, shellWord } from "../../terminal/plural.js";
+import { plural, shellWord } from "../../terminal/style.js";
 import type { Check } from "./check.js";
 
 /** One check per destination. */

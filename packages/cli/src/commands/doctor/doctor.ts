@@ -13,7 +13,7 @@ import {
 import { examples, newCommand } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
+import { plural } from "../../terminal/style.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 import { checkAddress, checkWriteKey } from "./address-checks.js";
 import { type Check, checkLine } from "./check.js";

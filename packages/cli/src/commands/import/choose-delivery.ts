@@ -4,7 +4,7 @@ import { collect } from "../../connection/find-by-name.js";
 import { CommandFailure, Finding } from "../../failures.js";
 import { ask } from "../../terminal/confirm.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
+import { plural } from "../../terminal/style.js";
 import { terminalText } from "../../terminal/terminal-text.js";
 import type { RecordCount } from "./reading/count-records.js";
 

@@ -1,9 +1,9 @@
 import { rm, stat, truncate } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { connectedCommand } from "../../connection/connected-command.js";
 import {
   collectorUrl,
+  connectedCommand,
   findWriteKey,
   type WriteKeyOptions,
   withWriteKey,
@@ -18,8 +18,7 @@ import { type ImportProgress, importRecords } from "./import-records.js";
 import { addUp, type Input, progressTracker, retryReporter } from "./progress-tracker.js";
 import { countRecords, type RecordCount } from "./reading/count-records.js";
 import { type FileFormat, type RecordSource, readRecords } from "./reading/read-records.js";
-import { refusedJoinCounter } from "./refused-joins.js";
-import { report } from "./report-import.js";
+import { refusedJoinCounter, report } from "./report-import.js";
 
 interface ImportCommandOptions extends WriteKeyOptions {
   readonly format?: string;

@@ -1,15 +1,13 @@
 import type { AdminClient } from "@sluice/admin-client";
 import { describeReason } from "@sluice/control-api";
 import type { Command } from "commander";
-import { connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { connect, connectedCommand } from "../../connection/connection.js";
 import { examples } from "../../definition.js";
 import { confirmRemoval } from "../../terminal/confirm.js";
-import { asStarted } from "../../terminal/invocation.js";
 import type { Io } from "../../terminal/io.js";
-import { plural, shellWord } from "../../terminal/plural.js";
-import { show } from "../../terminal/show.js";
-import { terminalText } from "../../terminal/terminal-text.js";
+import { asStarted } from "../../terminal/io.js";
+import { plural, shellWord } from "../../terminal/style.js";
+import { show, terminalText } from "../../terminal/terminal-text.js";
 import { type BulkOptions, runBulk, selectionOf, withSelection } from "../operations.js";
 
 export function retryCommand(io: Io): Command {

@@ -9,11 +9,10 @@ import type { MessageSummary } from "@sluice/control-api";
 import { formatTime, parseTime, resolveTime, validate } from "@sluice/protocol";
 import type { Command } from "commander";
 import { FILTER_HELP, readFilterArgument, withTimeRange } from "../../arguments.js";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
 import { examples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
+import { plural } from "../../terminal/style.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
 interface ExportOptions extends CommandOptions {

@@ -9,8 +9,7 @@ import {
   type RejectedMessageView,
 } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
-import { plural, stateWord } from "../../terminal/plural.js";
-import { PLAIN, type Style } from "../../terminal/style.js";
+import { PLAIN, plural, type Style, stateWord } from "../../terminal/style.js";
 import { table } from "../../terminal/table.js";
 import { clip, terminalJson, terminalText } from "../../terminal/terminal-text.js";
 

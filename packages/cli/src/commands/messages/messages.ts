@@ -1,13 +1,12 @@
 import type { AdminClient } from "@sluice/admin-client";
 import type { Command } from "commander";
 import { FILTER_HELP, readFilterArgument, readLimit, withLimit, withTimeRange } from "../../arguments.js";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
 import { collectUpTo, namesOf } from "../../connection/find-by-name.js";
 import { examples } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { show } from "../../terminal/show.js";
+import { show } from "../../terminal/terminal-text.js";
 import { destinationsOf, messageDetails, messagesTable, refusedHint, rejectedTable } from "./message-text.js";
 
 interface ListOptions extends CommandOptions {

@@ -1,9 +1,9 @@
 import { isMessageKind, MESSAGE_KINDS, type RejectedMessage, type UncheckedMessage } from "@sluice/protocol";
 import type { Command } from "commander";
 import { definedFields, readInteger, readJsonObject } from "../../arguments.js";
-import { connectedCommand } from "../../connection/connected-command.js";
 import {
   collectorUrl,
+  connectedCommand,
   findWriteKey,
   type WriteKeyOptions,
   withWriteKey,

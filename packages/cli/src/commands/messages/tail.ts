@@ -2,8 +2,7 @@ import { type AdminClient, AdminUnreachable, type LiveItem } from "@sluice/admin
 import { backoffDelayMs, systemClock } from "@sluice/resilience";
 import type { Command } from "commander";
 import { definedFields, FILTER_HELP, readCount, readFilterArgument, readInteger } from "../../arguments.js";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
 import { collectUpTo, destinationNames } from "../../connection/find-by-name.js";
 import { examples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";

@@ -2,12 +2,11 @@ import { AdminError } from "@sluice/admin-client";
 import type { DeliveryStateView, MessageView } from "@sluice/control-api";
 import type { Command } from "commander";
 import { readDuration } from "../../arguments.js";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
 import { findByName, namesOf } from "../../connection/find-by-name.js";
 import { examples } from "../../definition.js";
 import type { Io } from "../../terminal/io.js";
-import { show } from "../../terminal/show.js";
+import { show } from "../../terminal/terminal-text.js";
 import { destinationsOf, messageSummary } from "./message-text.js";
 
 interface WaitOptions extends CommandOptions {

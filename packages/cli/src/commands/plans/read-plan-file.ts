@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { isPlainObject, PLAN_LIMITS, type Plan, readPlan } from "@sluice/protocol";
 import { CommandFailure, Finding } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { show } from "../../terminal/show.js";
+import { show } from "../../terminal/terminal-text.js";
 
 interface Made {
   readonly text: string;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { examples, newCommand } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { shellWord } from "../../terminal/plural.js";
+import { shellWord } from "../../terminal/style.js";
 import { planViews } from "./plan-views.js";
 import { readPlanFile, writeMade } from "./read-plan-file.js";
 

@@ -1,17 +1,15 @@
 import type { DestinationPatch, DestinationView } from "@sluice/control-api";
 import { isPlainObject } from "@sluice/protocol";
 import type { Command } from "commander";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
 import { findByName } from "../../connection/find-by-name.js";
 import { examples } from "../../definition.js";
 import { rowsText } from "../../endpoints/answer-text.js";
 import { CommandFailure, Finding } from "../../failures.js";
 import { confirm } from "../../terminal/confirm.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { show } from "../../terminal/show.js";
-import { terminalText } from "../../terminal/terminal-text.js";
+import { plural } from "../../terminal/style.js";
+import { show, terminalText } from "../../terminal/terminal-text.js";
 import { withHealth } from "./extras.js";
 
 interface EnableOptions extends CommandOptions {

@@ -17,8 +17,7 @@ import type { Extra } from "../../endpoints/endpoint-command.js";
 import { CommandFailure } from "../../failures.js";
 import { terminalJson, terminalLines, terminalText } from "../../terminal/terminal-text.js";
 import { createExtra, updateExtra } from "../transformations/read-code.js";
-import { readSettings, withSettings } from "./destination-settings.js";
-import { readSet, typeText } from "./destination-types.js";
+import { readSet, readSettings, typeText, withSettings } from "./destination-types.js";
 
 /** Adds each destination's health, and why it has it. */
 export async function withHealth(client: AdminClient, items: readonly DestinationView[]): Promise<object[]> {

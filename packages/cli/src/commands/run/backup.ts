@@ -3,14 +3,12 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ReadBackup } from "@sluice/collector";
 import type { Command } from "commander";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
-import { examples } from "../../definition.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
+import { examples, newCommand } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { show } from "../../terminal/show.js";
-import { terminalText } from "../../terminal/terminal-text.js";
+import { plural } from "../../terminal/style.js";
+import { show, terminalText } from "../../terminal/terminal-text.js";
 
 const UNITS = ["bytes", "KB", "MB", "GB", "TB"] as const;
 
@@ -23,17 +21,17 @@ export function bytesText(bytes: number): string {
 }
 
 /** A backup in one line, without its end. */
-export function backupLine({ info: { createdAt, counts }, bytes }: ReadBackup): string {
+function backupLine({ info: { createdAt, counts }, bytes }: ReadBackup): string {
   return `backup of ${terminalText(createdAt)}: ${plural(counts.messages, "message", "messages")}, ${bytesText(bytes)}`;
 }
 
 /** A backup for `--json`. */
-export function summary({ info: { createdAt, version, counts }, bytes }: ReadBackup): object {
+function summary({ info: { createdAt, version, counts }, bytes }: ReadBackup): object {
   return { createdAt, version, counts, bytes };
 }
 
 /** Throws a failure with the reason why a backup cannot be made, read or restored. */
-export function unusable(error: unknown): never {
+function unusable(error: unknown): never {
   const { name, message, code } = error as { name?: string; message: string; code?: string };
   if (name === "UnusableBackup") throw new CommandFailure("failed", capital(message));
   if (code === "ENOENT") throw new CommandFailure("notFound", `There is no such file: ${message}`);
@@ -142,4 +140,56 @@ function takenText(read: ReadBackup, file: string): string {
       ? "The backup holds the secret key and all messages: keep it as safe as the data folder\n"
       : "The secret key is not in the backup, because it is in the collector's environment: keep a copy of it\n";
   return `${backupLine(read)}\nwritten to ${terminalText(file)}, all checksums are right\n${key}`;
+}
+
+interface RestoreCommandOptions {
+  readonly dataDir: string;
+  readonly json?: boolean;
+}
+
+export function restoreCommand(io: Io): Command {
+  const command = newCommand("restore", "make a data folder from a backup, if all its checksums are right")
+    .argument("<file>", "an archive of sluice backup; - reads it from stdin")
+    .requiredOption("--data-dir <folder>", "the data folder to create; it must not exist, or be empty")
+    .action((from: string, options: RestoreCommandOptions) => restore(from, options, io));
+  return examples(command, [
+    ["A file", "sluice restore /backup/sluice-2026-11-27.tar --data-dir /var/lib/sluice"],
+    ["A compressed one", "zstd -dc sluice.tar.zst | sluice restore - --data-dir /var/lib/sluice"],
+  ]);
+}
+
+async function restore(from: string, { dataDir, json }: RestoreCommandOptions, io: Io): Promise<void> {
+  const { restoreBackup } = await import("@sluice/collector");
+  const directory = resolve(io.cwd, dataDir);
+  const read = await restoreBackup({
+    from: from === "-" ? io.stdin : resolve(io.cwd, from),
+    directory,
+  }).catch(unusable);
+  await show(io, json, { directory, ...summary(read) }, () => reportText(read, directory));
+  if (!json) io.err(warnings(read));
+}
+
+function reportText(read: ReadBackup, directory: string): string {
+  const { version, counts } = read.info;
+  const documents = Object.entries(counts.documents)
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${count} ${terminalText(kind).replaceAll("_", " ")}`);
+  return [
+    backupLine(read),
+    `made by version ${terminalText(version)}; documents: ${documents.join(", ") || "none"}`,
+    `restored into ${terminalText(directory)}`,
+    "Messages that were not delivered at the time of the backup will be delivered, perhaps for the second time",
+    "",
+  ].join("\n");
+}
+
+function warnings({ info: { secretKey, createdAt } }: ReadBackup): string {
+  return [
+    ...(secretKey === "environment"
+      ? ["the backup has no secret key: start the collector with the same SLUICE_SECRET_KEY as before"]
+      : []),
+    `users deleted after ${terminalText(createdAt)} are in the data again: delete them again, as the guide to backups says`,
+  ]
+    .map((line) => `warning: ${line}\n`)
+    .join("");
 }

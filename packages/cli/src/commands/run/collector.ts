@@ -7,8 +7,8 @@ import { announceListening } from "../../connection/listening-file.js";
 import { examples, newCommand } from "../../definition.js";
 import { CommandFailure, listenFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
+import { untilAborted } from "../../terminal/io.js";
 import { terminalJson } from "../../terminal/terminal-text.js";
-import { untilAborted } from "../../terminal/until-aborted.js";
 import { openTelemetry } from "./telemetry.js";
 
 /** How long the last spans and log lines may take to be exported. */

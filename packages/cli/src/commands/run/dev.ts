@@ -9,8 +9,8 @@ import { announceListening } from "../../connection/listening-file.js";
 import { examples, newCommand } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
+import { untilAborted } from "../../terminal/io.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
-import { untilAborted } from "../../terminal/until-aborted.js";
 import { devFailure } from "./dev-failure.js";
 import { openTelemetry } from "./telemetry.js";
 

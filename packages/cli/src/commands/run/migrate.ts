@@ -5,9 +5,8 @@ import { definedFields } from "../../arguments.js";
 import { examples, newCommand } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { show } from "../../terminal/show.js";
 import { table } from "../../terminal/table.js";
-import { terminalText } from "../../terminal/terminal-text.js";
+import { show, terminalText } from "../../terminal/terminal-text.js";
 import { bytesText } from "./backup.js";
 
 type Progress = Parameters<MigrateOptions["onProgress"]>[0];

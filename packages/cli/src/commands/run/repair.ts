@@ -5,7 +5,7 @@ import { DEV_DATA_DIR } from "../../connection/connection.js";
 import { examples, newCommand } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { plural, shellWord } from "../../terminal/plural.js";
+import { plural, shellWord } from "../../terminal/style.js";
 import { terminalJson, terminalText } from "../../terminal/terminal-text.js";
 
 interface RepairOptions {

@@ -1,7 +1,13 @@
 import type { TransformationResult } from "@sluice/control-api";
 import type { Io } from "../../terminal/io.js";
-import { type Difference, jsonDiff } from "../../terminal/json-diff.js";
-import { clip, terminalJson, terminalLines, terminalText } from "../../terminal/terminal-text.js";
+import {
+  clip,
+  type Difference,
+  jsonDiff,
+  terminalJson,
+  terminalLines,
+  terminalText,
+} from "../../terminal/terminal-text.js";
 
 /** The code that was tried, and what to call it in messages: the name of its file. */
 export interface TriedCode {

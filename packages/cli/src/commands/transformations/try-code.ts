@@ -11,14 +11,13 @@ import type {
 import { isPlainObject } from "@sluice/protocol";
 import type { Command } from "commander";
 import { definedFields, readInteger } from "../../arguments.js";
-import { type CommandOptions, connectedCommand } from "../../connection/connected-command.js";
-import { connect } from "../../connection/connection.js";
+import { type CommandOptions, connect, connectedCommand } from "../../connection/connection.js";
 import { findByName } from "../../connection/find-by-name.js";
 import { examples } from "../../definition.js";
 import { CommandFailure } from "../../failures.js";
 import type { Io } from "../../terminal/io.js";
-import { plural } from "../../terminal/plural.js";
-import { show } from "../../terminal/show.js";
+import { plural } from "../../terminal/style.js";
+import { show } from "../../terminal/terminal-text.js";
 import { readCode } from "./read-code.js";
 import { codeErrorText, countsText, resultText, type TriedCode } from "./result-text.js";
 

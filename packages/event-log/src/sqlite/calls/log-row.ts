@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { BatchContent, StoredBatch } from "../../message/batch.js";
-import { lastMessageIndex, type Offset, offsetAt } from "../../message/last-message.js";
+import { lastMessageIndex, type Offset, offsetAt } from "../../message/batch.js";
 import { ByteReader, ByteWriter } from "./bytes.js";
 
 /**

@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
+import type { Offset } from "../../message/batch.js";
 import type { Identity } from "../../message/identity.js";
-import type { Offset } from "../../message/last-message.js";
 import type {
   Consumers,
   Delivery,
@@ -370,7 +370,7 @@ export interface Snapshot {
   readonly applied?: Applied;
   readonly sources: readonly SourceName[];
   readonly stats: LogStats;
-  /** The numbers of the moment, for every thread; see `shared-stats.ts`. */
+  /** The numbers of the moment, for every thread; see `sharing.ts`. */
   readonly shared: SharedArrayBuffer;
 }
 

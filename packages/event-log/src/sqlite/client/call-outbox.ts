@@ -2,7 +2,7 @@ import { PendingCalls } from "@sluice/resilience/node";
 import type { StorageUnavailable } from "../../ports/errors.js";
 import type { Answer, OperationName, Operations } from "../calls/operations.js";
 import { errorOf } from "../calls/refusal.js";
-import type { SharedCall } from "../calls/share-messages.js";
+import type { SharedCall } from "../calls/sharing.js";
 
 /** Prepares what is sent at the end of a turn of the event loop. `isLast`: nothing is sent afterwards. */
 export type Prepare = (isLast: boolean) => void;

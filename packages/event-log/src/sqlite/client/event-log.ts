@@ -1,7 +1,7 @@
 import type { Clock } from "@sluice/resilience";
 import type { NewBatch, StoredBatch, StoredMessage } from "../../message/batch.js";
+import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "../../message/batch.js";
 import { decodeBatch } from "../../message/decode-batch.js";
-import { BEFORE_FIRST, lastMessageIndex, type Offset, offsetAt } from "../../message/last-message.js";
 import { StorageUnavailable } from "../../ports/errors.js";
 import type { AppendResult, EventLog, LogTally, MessageQuery } from "../../ports/event-log.js";
 import { matchesQuery, readPosition, writePosition } from "../../rules/page-cursor.js";
@@ -15,7 +15,7 @@ import type {
   Snapshot,
   SourceName,
 } from "../calls/operations.js";
-import { headOf } from "../calls/shared-stats.js";
+import { headOf } from "../calls/sharing.js";
 import type { StoreConnection } from "./connection.js";
 import { ReadAhead, type ReadRequest } from "./read-ahead.js";
 import { SourceNames } from "./source-names.js";

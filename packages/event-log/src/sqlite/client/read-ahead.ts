@@ -1,4 +1,4 @@
-import type { Offset } from "../../message/last-message.js";
+import type { Offset } from "../../message/batch.js";
 import type { ReadAnswer } from "../calls/operations.js";
 
 /** How much one read returns. */

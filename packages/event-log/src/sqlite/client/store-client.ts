@@ -1,6 +1,5 @@
 import type { CancelTimer, Clock } from "@sluice/resilience";
-import type { StoredMessage } from "../../message/batch.js";
-import type { Offset } from "../../message/last-message.js";
+import type { Offset, StoredMessage } from "../../message/batch.js";
 import type { Page } from "../../ports/documents.js";
 import type { EventLog, MessageQuery } from "../../ports/event-log.js";
 import type { Purged, PurgeQuery, Purging } from "../../ports/purging.js";
@@ -16,7 +15,7 @@ import {
 } from "../../rules/trusted-time.js";
 import type { LogStats, RejectionsLeft, Snapshot } from "../calls/operations.js";
 import { passedOn } from "../calls/passed-on.js";
-import { sizesOf } from "../calls/shared-stats.js";
+import { sizesOf } from "../calls/sharing.js";
 import { sqliteConfigStore } from "./config-store.js";
 import type { ConnectionEvents, StoreConnection } from "./connection.js";
 import { sqliteConsumers } from "./consumers.js";

@@ -5,10 +5,10 @@ import { ADMISSION_KINDS } from "../../ports/documents.js";
 import type { SharePort } from "../../ports/store.js";
 import { followInTime } from "../../rules/following.js";
 import type { TrustedTime } from "../../rules/trusted-time.js";
-import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import type { Answer, OperationName, Operations, Snapshot, SourceName } from "../calls/operations.js";
 import { refusedWith } from "../calls/refusal.js";
-import type { FromHost, FromMember, SharedCall } from "../calls/share-messages.js";
+import type { FromHost, FromMember, SharedCall } from "../calls/sharing.js";
+import { buffersOfAnswer } from "../calls/sharing.js";
 import type { Joining, StoreConnection } from "./connection.js";
 
 export interface ShareParts {

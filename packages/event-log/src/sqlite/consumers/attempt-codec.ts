@@ -1,4 +1,4 @@
-import type { Offset } from "../../message/last-message.js";
+import type { Offset } from "../../message/batch.js";
 import type { Attempt } from "../../ports/consumers.js";
 import { ByteReader, ByteWriter } from "../calls/bytes.js";
 import { ABSENT, ATTEMPT, encodeSettlement } from "../calls/settle-request.js";

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Offset } from "../../message/last-message.js";
+import type { Offset } from "../../message/batch.js";
 import type { Attempt, ConsumerState, Delivery, FinalState, SentRange } from "../../ports/consumers.js";
 import { dueAt, newReplay } from "../../rules/carry-over.js";
 import { ByteWriter } from "../calls/bytes.js";

@@ -1,8 +1,23 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Offset } from "../../message/last-message.js";
+import type { Offset } from "../../message/batch.js";
 import type { Lane, Retry } from "../../ports/consumers.js";
 import { DamagedData, isDamage, reading } from "../database/damage.js";
-import { type RetryUrls, readRetryUrls } from "./retry-urls.js";
+
+/** The URLs of a retry, and its `notBeforeMs`. All but `doneUrls` are optional. */
+type RetryUrls = Pick<Retry, "doneUrls" | "failedUrls" | "urls" | "notBeforeMs">;
+
+/** Reads the column `urls` of a retry. Throws `DamagedData` if it is not what was written. */
+export function readRetryUrls(text: string, offset: number): RetryUrls {
+  const what = `the URLs of the retry of the message ${offset}`;
+  let urls: Partial<RetryUrls> | null;
+  try {
+    urls = JSON.parse(text) as Partial<RetryUrls> | null;
+  } catch (error) {
+    throw new DamagedData(what, error);
+  }
+  if (!Array.isArray(urls?.doneUrls)) throw new DamagedData(what);
+  return urls as RetryUrls;
+}
 
 interface RetryRow {
   readonly offset: number;
@@ -67,7 +82,7 @@ export class RetryTable {
 }
 
 /** A retry, and when it was stored. */
-export interface WaitingRetry {
+interface WaitingRetry {
   readonly retry: Retry;
   readonly putAtMs: number;
 }

@@ -3,7 +3,7 @@ import { type CarryOver, carriedOver, carryOver } from "../../rules/carry-over.j
 import type { DamageListener } from "../database/damage.js";
 import { DamagedData, isContained, isDamage } from "../database/damage.js";
 import { MetaNumber } from "../database/meta-number.js";
-import { readRetryUrls } from "./retry-urls.js";
+import { readRetryUrls } from "./retries.js";
 
 /** How often the clock reading is stored while there are retries. */
 const NOTED_EVERY_MS = 60_000;

@@ -2,11 +2,10 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { syncDirectory } from "../../file-log/beginning.js";
-import { DATABASE_FILE } from "./database-name.js";
-import { signsOfEmptiedStore } from "./emptied-store.js";
+import { DATABASE_FILE, signsOfEmptiedStore } from "./database-files.js";
 import { SCHEMA_STEPS } from "./schema.js";
 
-export { DATABASE_FILE } from "./database-name.js";
+export { DATABASE_FILE } from "./database-files.js";
 
 /** "Sluc" in ASCII. Marks a database as a collector's. */
 const APPLICATION_ID = 0x536c7563;

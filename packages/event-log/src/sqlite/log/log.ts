@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Offset } from "../../message/last-message.js";
-import { lastMessageIndex } from "../../message/last-message.js";
+import type { Offset } from "../../message/batch.js";
+import { lastMessageIndex } from "../../message/batch.js";
 import { overwriteMessages } from "../../message/overwrite-messages.js";
 import type { LogTally } from "../../ports/event-log.js";
 import { tallyBatches } from "../../rules/tally-batches.js";

@@ -1,7 +1,8 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { nextFreeName } from "../database/database-name.js";
+import type { ProfileCommit } from "../../ports/profiles.js";
+import { nextFreeName } from "../database/database-files.js";
 
 /** Profiles have their own file, so that their random writes do not slow down the log's commits, or wait for them. */
 export const PROFILES_FILE = "profiles.db";
@@ -35,4 +36,21 @@ export function areProfilesSound(database: DatabaseSync): boolean {
     )
     .get() as { bad: number };
   return bad === 0;
+}
+
+/** A change of profiles as it was before it went through JSON, which writes `null` for `undefined` in a list. */
+export function withoutNulls(change: ProfileCommit): ProfileCommit {
+  const { identities, members, documents } = change;
+  return {
+    ...change,
+    ...(identities && {
+      identities: identities.map(([identity, profile]) => [identity, profile ?? undefined] as const),
+    }),
+    ...(members && {
+      members: members.map(
+        ([definition, profile, since]) => [definition, profile, since ?? undefined] as const,
+      ),
+    }),
+    ...(documents && { documents: documents.map(([name, json]) => [name, json ?? undefined] as const) }),
+  };
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { BEFORE_FIRST, type Offset } from "../../message/last-message.js";
+import { BEFORE_FIRST, type Offset } from "../../message/batch.js";
 import type { Page, PageRequest } from "../../ports/documents.js";
 import { StorageUnavailable, StoreError } from "../../ports/errors.js";
 import type {

@@ -16,7 +16,7 @@ import { mendBeginning, syncDirectory } from "../../file-log/beginning.js";
 import { LOG_FILE } from "../../file-log/file-log.js";
 import { FolderInUse, StorageUnavailable, StoreError } from "../../ports/errors.js";
 import { checkNode } from "../database/check-node.js";
-import { nextFreeName } from "../database/database-name.js";
+import { nextFreeName } from "../database/database-files.js";
 import type { RepairedRows } from "./log/repair-rows.js";
 import type { Salvage } from "./salvage.js";
 

@@ -4,7 +4,6 @@ import type { DeliveryListAnswer, DeliveryListRequest } from "../calls/operation
 import { FINAL_STATES } from "../calls/settle-request.js";
 import type { ChunkRow } from "../consumers/chunks.js";
 import type { Consumer, ConsumerTables } from "../consumers/consumer-tables.js";
-import { mergeDescending, uniqueDescending } from "./merge-descending.js";
 
 /** Maximum number of chunks and rows that one call reads. The next call continues a longer search, so other calls can run between. */
 const STEPS_AT_ONCE = 400;
@@ -178,4 +177,35 @@ function matches(
   if (query.error !== undefined && !reason.includes(query.error)) return false;
   if (query.fromMs !== undefined && atMs < query.fromMs) return false;
   return query.toMs === undefined || atMs < query.toMs;
+}
+
+/** Merges descending sequences into one. Equal numbers come in the order of their sources. Ends all sources when it ends. */
+function* mergeDescending(
+  sources: readonly Iterator<number>[],
+): Generator<{ readonly source: number; readonly value: number }, void> {
+  const heads = sources.map((iterator, source) => ({ iterator, source, next: iterator.next() }));
+  try {
+    for (;;) {
+      let largest: (typeof heads)[number] | undefined;
+      for (const head of heads) {
+        if (!head.next.done && (largest === undefined || head.next.value > largest.next.value))
+          largest = head;
+      }
+      if (largest === undefined) return;
+      const { source, iterator, next } = largest;
+      largest.next = iterator.next();
+      yield { source, value: next.value };
+    }
+  } finally {
+    for (const { iterator } of heads) iterator.return?.();
+  }
+}
+
+/** Merges descending sequences into one that has each number once. */
+function* uniqueDescending(sources: readonly Iterator<number>[]): Generator<number, void> {
+  let last = Number.POSITIVE_INFINITY;
+  for (const { value } of mergeDescending(sources)) {
+    if (value < last) yield value;
+    last = value;
+  }
 }

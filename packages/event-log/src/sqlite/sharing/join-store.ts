@@ -6,7 +6,7 @@ import type { SharePort, Store, StoreHealth } from "../../ports/store.js";
 import { type ConfigWatchers, configWatchers } from "../../rules/following.js";
 import { nextTrustedTime, readingOf, type TrustedTime, trustedMs } from "../../rules/trusted-time.js";
 import type { FromWorker, LogStats, OperationName, Operations, ToWorker } from "../calls/operations.js";
-import type { FromHost, FromMember, Opened } from "../calls/share-messages.js";
+import type { FromHost, FromMember, Opened } from "../calls/sharing.js";
 import { CallOutbox, type TurnEnd } from "../client/call-outbox.js";
 import { sqliteConfigStore } from "../client/config-store.js";
 import type { StoreConnection } from "../client/connection.js";

@@ -37,7 +37,7 @@ import {
   openDatabase,
   pageBytesOf,
 } from "../database/database.js";
-import { DATABASE_FILE } from "../database/database-name.js";
+import { DATABASE_FILE } from "../database/database-files.js";
 import { Documents } from "../database/documents.js";
 import { MetaNumber } from "../database/meta-number.js";
 import { SCHEMA_STEPS } from "../database/schema.js";
@@ -46,6 +46,7 @@ import { Log } from "../log/log.js";
 import { Rejections } from "../log/rejections.js";
 import { Usage } from "../log/usage.js";
 import { openProfileFile, type ProfileFile } from "../profiles/profiles.js";
+import { withoutNulls } from "../profiles/profiles-file.js";
 import {
   AppliedMark,
   areLogged,
@@ -57,7 +58,6 @@ import type { CopyStore, Takeover } from "../replica/apply-entry.js";
 import type { LoggedCall } from "../replica/call-codec.js";
 import { encodeCall } from "../replica/call-codec.js";
 import { encodeEntry, type Part } from "../replica/entry.js";
-import { withoutNulls } from "../replica/logged-profiles.js";
 import { Compaction } from "../retention/compaction.js";
 import { Retention } from "../retention/retention.js";
 import { DeliveryList } from "../search/delivery-list.js";

@@ -1,5 +1,4 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
-import { buffersOfAnswer } from "../calls/answer-buffers.js";
 import {
   type Answer,
   CALLS,
@@ -13,11 +12,11 @@ import {
   type ToWorker,
 } from "../calls/operations.js";
 import { Refusal, refusedWith } from "../calls/refusal.js";
-import { sharedStats, shareStats } from "../calls/shared-stats.js";
+import { buffersOfAnswer, sharedStats, shareStats } from "../calls/sharing.js";
 import type { WorkerOptions } from "../calls/tuning.js";
 import { asRefusal, isContained, isDamage } from "../database/damage.js";
 import { CannotOpen, describe, isDamagedFile } from "../database/database.js";
-import { resetLogFile } from "../database/reset-log-file.js";
+import { resetLogFile } from "../database/database-files.js";
 import { applyEntry } from "../replica/apply-entry.js";
 import { UnknownEntry } from "../replica/entry.js";
 import { OpenStore } from "./open-store.js";

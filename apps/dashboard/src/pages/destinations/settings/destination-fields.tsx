@@ -14,7 +14,7 @@ import { addresses } from "../../../routing/addresses.js";
 import { Checkbox, TextField } from "../../../ui/controls/field.js";
 import { type FieldIssue, issueAt } from "../../../words/errors.js";
 import { duration } from "../../../words/numbers.js";
-import { SOURCE_KINDS } from "../../sources/source-kinds.js";
+import { SOURCE_KINDS } from "../../sources/source-link.js";
 import { draftOf, type SettingsDraft, settingsOf } from "./settings-draft.js";
 import { SettingsForm } from "./settings-form.js";
 
