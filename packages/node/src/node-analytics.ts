@@ -1,7 +1,18 @@
 import type { TrackingPlan } from "@sluice/core";
 import { AnalyticsClient, type NoPlan } from "./analytics-client.js";
 import type { NodeAnalyticsOptions } from "./options.js";
-import { nodeRuntime } from "./platform/runtime.js";
+import { nodePlatform } from "./platform/node-platform.js";
+import type { Runtime } from "./platform/runtime.js";
+import { watchProcessEnd } from "./process-end.js";
+import { lazySpool } from "./spool/lazy-spool.js";
+
+/** Node.js, Bun and Deno. */
+const nodeRuntime: Runtime = {
+  platform: nodePlatform,
+  checkOptions: () => {},
+  openSpool: lazySpool,
+  watchEnd: watchProcessEnd,
+};
 
 /**
  * A client: it queues messages and sends them in batches in the background.

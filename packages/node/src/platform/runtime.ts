@@ -1,9 +1,7 @@
 import type { Platform } from "@sluice/core";
 import type { NodeAnalyticsOptions } from "../options.js";
-import { type EndingClient, watchProcessEnd } from "../process-end.js";
-import { lazySpool } from "../spool/lazy-spool.js";
+import type { EndingClient } from "../process-end.js";
 import type { SpoolDirectoryOptions, SyncSpool } from "../spool/spool-directory.js";
-import { nodePlatform } from "./node-platform.js";
 
 /** What a client needs from its runtime. There is one implementation for each build of the package. */
 export interface Runtime {
@@ -15,11 +13,3 @@ export interface Runtime {
   /** Flushes the client when the process ends, until the returned function is called. */
   watchEnd(client: EndingClient): () => void;
 }
-
-/** Node.js, Bun and Deno. */
-export const nodeRuntime: Runtime = {
-  platform: nodePlatform,
-  checkOptions: () => {},
-  openSpool: lazySpool,
-  watchEnd: watchProcessEnd,
-};
