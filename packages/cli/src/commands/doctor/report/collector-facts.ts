@@ -1,11 +1,45 @@
-import { type AdminClient, allPages } from "@sluice/admin-client";
-import type { CollectorInfo, DestinationView, ListAnswer } from "@sluice/control-api";
-import { definedFields } from "../../../arguments.js";
-import type { Aliases } from "./aliases.js";
-import { codeInText, failureCode } from "./aliases.js";
+import { type AdminClient, AdminError } from "@sluice/admin-client";
+import { CommandFailure } from "../../../failures.js";
 
-/** Labels with a fixed set of values. The values of all others are ids, and are replaced by aliases. */
+/** Gives each id a number, so that a report can tell things apart without naming them. */
+export class Aliases {
+  readonly #known = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+
+  /** `source-1` for the first id of the kind `source`; the same id always gets the same alias. */
+  of(kind: string, id: string): string {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const count = (this.#counts.get(kind) ?? 0) + 1;
+    this.#counts.set(kind, count);
+    const alias = `${kind}-${count}`;
+    this.#known.set(id, alias);
+    return alias;
+  }
+}
+
+const CODE = /^[A-Z][A-Z0-9_]{2,40}$/;
+
+/** A short code for an error. Its message could contain addresses, paths and names. */
+export function failureCode(error: unknown): string {
+  if (error instanceof AdminError) return `http_${error.status}`;
+  if (error instanceof CommandFailure) return error.exit;
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as { readonly code?: unknown };
+    if (typeof code === "string" && CODE.test(code)) return code;
+  }
+  return error instanceof Error && /^[A-Za-z]{1,40}$/.test(error.name) ? error.name : "unknown";
+}
+
+/** The code of the operating system or of the database in a text, such as `ENOSPC`. */
+export function codeInText(text: string): string | undefined {
+  return /\b(?:E[A-Z0-9]{2,20}|(?:ERR_)?SQLITE_[A-Z_]{1,40})\b/.exec(text)?.[0];
+}
+
+/** Labels and fields with a fixed set of values. */
 const FIXED_LABELS = new Set([
+  "access",
+  "cause",
   "channel",
   "code",
   "health",
@@ -26,7 +60,7 @@ const FIXED_LABELS = new Set([
   "type",
   "version",
 ]);
-/** Values of other labels that are no ids. */
+/** Values of other labels that are no ids. All others are replaced by aliases. */
 const FIXED_VALUES = new Set(["audiences", "none", "other"]);
 
 const SAMPLE = /^((?:sluice|process|nodejs)_\w+)(?:\{(.*)\})? ([-+\w.]+)$/;
@@ -63,145 +97,44 @@ function maskedValue(label: string, value: string, aliases: Aliases): string {
   return aliases.of(label === "consumer" ? "destination" : label, value);
 }
 
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** An answer of the control API without what could name something of the user: numbers, times, fixed words, and ids as aliases. */
+export function maskedAnswer(value: unknown, aliases: Aliases, name = ""): unknown {
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  if (Array.isArray(value)) return value.map((one) => maskedAnswer(one, aliases, name));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([field, one]) => [field, maskedAnswer(one, aliases, field)]),
+    );
+  if (typeof value !== "string") return undefined;
+  if (name.endsWith("Id")) return aliases.of(name.slice(0, -2), value);
+  if (name === "reason") return codeInText(value);
+  return TIME.test(value) || (FIXED_LABELS.has(name) && FIXED_TEXT.test(value)) ? value : undefined;
+}
+
 const MAX_FAILURES = 100;
 
-/** One part of the report. A part that cannot be had says why. */
-type Part<T> = T | { readonly unavailable: string };
-
-async function part<T>(read: () => Promise<T>): Promise<Part<T>> {
-  try {
-    return await read();
-  } catch (error) {
-    return { unavailable: failureCode(error) };
-  }
-}
-
-/** What the control API says, without names, addresses, and contents of messages. Sources and destinations have numbers. */
+/** What the control API says. A part that cannot be had says why. */
 export async function collectorFacts(client: AdminClient, aliases: Aliases) {
+  const part = (read: () => Promise<unknown>): Promise<unknown> =>
+    read().then(
+      (answer) => maskedAnswer(answer, aliases),
+      (error: unknown) => ({ unavailable: failureCode(error) }),
+    );
   return {
-    collector: await part(async () => collectorPart(await client.info())),
-    counts: await part(() => countsPart(client)),
-    sources: await part(() => sourcesPart(client, aliases)),
-    destinations: await part(() => destinationsPart(client, aliases)),
-    failures: await part(() => failuresPart(client, aliases)),
-    audiences: await part(async () => {
-      const { behind, setAside } = await client.audiences.engine();
-      return { behind, setAside: setAside.reduce((sum, one) => sum + one.messages, 0) };
+    // The name of a process says where somebody runs it.
+    collector: await part(async () => ({ ...(await client.info()), cluster: undefined })),
+    health: await part(client.health),
+    problems: await part(client.problems),
+    failures: await part(async () => {
+      const { items } = await client.deliveryGroups.list({ limit: MAX_FAILURES });
+      return items.map((group) => ({ ...group, example: undefined }));
     }),
-    lastHour: await part(() => lastHourPart(client)),
-    metrics: await part(async () => maskedMetrics(await client.metrics(), aliases)),
-  };
-}
-
-/** The region and the public URL are left out: they say where somebody runs it. */
-function collectorPart({ version, mode, node, startedAt, now, storage, disk, limits, token }: CollectorInfo) {
-  return {
-    version,
-    mode,
-    node,
-    startedAt,
-    now,
-    storage:
-      storage.kind === "ready"
-        ? storage
-        : { kind: storage.kind, since: storage.since, code: codeInText(storage.reason) },
-    ...definedFields({ disk }),
-    limits,
-    tokenAccess: token.access,
-  };
-}
-
-async function countsPart(client: AdminClient) {
-  return {
-    audiences: await countAll((cursor) => client.audiences.list({ cursor })),
-    computedTraits: await countAll((cursor) => client.computedTraits.list({ cursor })),
-    operations: await countAll((cursor) => client.operations.list({ cursor })),
-    openIncidents: await countAll((cursor) => client.incidents.list({ cursor })),
-  };
-}
-
-async function countAll<T>(page: (cursor: string | undefined) => Promise<ListAnswer<T>>): Promise<number> {
-  let count = 0;
-  for await (const _ of allPages(page)) count += 1;
-  return count;
-}
-
-async function sourcesPart(client: AdminClient, aliases: Aliases) {
-  const sources = [];
-  for await (const { id, kind, writeKeys, blockedEvents, rateLimit } of allPages((cursor) =>
-    client.sources.list({ cursor }),
-  ))
-    sources.push({
-      source: aliases.of("source", id),
-      kind,
-      writeKeys: writeKeys.length,
-      blockedEvents: blockedEvents.length,
-      hasRateLimit: rateLimit !== undefined,
-    });
-  return sources;
-}
-
-async function destinationsPart(client: AdminClient, aliases: Aliases) {
-  const destinations = [];
-  for await (const destination of allPages((cursor) => client.destinations.list({ cursor })))
-    destinations.push(await destinationPart(destination, client, aliases));
-  return destinations;
-}
-
-/** Settings are left out: they have URLs, headers and secrets. */
-async function destinationPart(destination: DestinationView, client: AdminClient, aliases: Aliases) {
-  const { id, type, enabled, sourceIds, filters, retryForMs, version } = destination;
-  const status = await client.destinations.status(id);
-  return {
-    destination: aliases.of("destination", id),
-    type,
-    enabled,
-    sources: sourceIds.map((source) => aliases.of("source", source)),
-    filters: filters.length,
-    retryForMs,
-    changes: version,
-    state: status.state,
-    health: status.health,
-    since: status.since,
-    failingSince: status.failingSince,
-    nextAttemptAt: status.nextAttemptAt,
-    oldestUnreadAt: status.oldestUnreadAt,
-    behind: status.behind,
-    retries: status.retries,
-    urls: status.urls.map(({ health }) => health),
-    disabledUrls: status.disabledUrls?.length ?? 0,
-  };
-}
-
-/** How many deliveries fail with which cause: a status, or a code such as `timeout`. */
-async function failuresPart(client: AdminClient, aliases: Aliases) {
-  const { items } = await client.deliveryGroups.list({ limit: MAX_FAILURES });
-  return items.map(({ destinationId, cause, failed, pending, firstSeenAt, lastSeenAt }) => ({
-    destination: aliases.of("destination", destinationId),
-    cause,
-    failed,
-    pending,
-    firstSeenAt,
-    lastSeenAt,
-  }));
-}
-
-/** Sums of the last hour, and the worst latencies of its intervals. */
-async function lastHourPart(client: AdminClient) {
-  const { points } = await client.rates("1h");
-  const sum = (field: "accepted" | "rejected" | "delivered" | "failed" | "retried"): number =>
-    points.reduce((total, point) => total + point[field], 0);
-  const worst = (field: "latencyP50Ms" | "latencyP99Ms"): number | undefined => {
-    const values = points.flatMap((point) => point[field] ?? []);
-    return values.length === 0 ? undefined : Math.max(...values);
-  };
-  return {
-    accepted: sum("accepted"),
-    rejected: sum("rejected"),
-    delivered: sum("delivered"),
-    failed: sum("failed"),
-    retried: sum("retried"),
-    worstLatencyP50Ms: worst("latencyP50Ms"),
-    worstLatencyP99Ms: worst("latencyP99Ms"),
+    audiences: await part(client.audiences.engine),
+    metrics: await client.metrics().then(
+      (text) => maskedMetrics(text, aliases),
+      (error: unknown) => ({ unavailable: failureCode(error) }),
+    ),
   };
 }

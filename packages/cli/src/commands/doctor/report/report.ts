@@ -8,8 +8,7 @@ import { type ConnectionOptions, connect } from "../../../connection/connection.
 import { isLoopbackUrl } from "../../../connection/listening-file.js";
 import type { Io } from "../../../terminal/io.js";
 import type { Check } from "../check.js";
-import { Aliases, failureCode } from "./aliases.js";
-import { collectorFacts } from "./collector-facts.js";
+import { Aliases, collectorFacts, failureCode } from "./collector-facts.js";
 
 /** Texts that say nothing about the user. Every other text is hidden. */
 const PLAIN_TEXTS = new Set([
@@ -98,31 +97,29 @@ function readFile({ env, cwd }: Io): {
 }
 
 const TIMEOUT_MS = 5_000;
-const ROUNDS = 5;
 
-interface Probe {
-  /** The HTTP status, or a code of the error. */
+interface Readiness {
+  readonly scheme: string;
+  readonly isLoopback: boolean;
+  /** The HTTP status of `/readyz`, or a code of the error. */
   readonly result: number | string;
   /** Why it is not ready, such as `overloaded`. */
   readonly reason?: string;
-  /** Each request's time until its response, in milliseconds. */
-  readonly tookMs: readonly number[];
+  readonly tookMs: number;
 }
 
-/** Requests a path a few times, one after the other, until one fails. */
-async function probe(url: string, path: "/healthz" | "/readyz", io: Io): Promise<Probe> {
-  const tookMs: number[] = [];
-  let last: Omit<Probe, "tookMs"> = { result: "unknown" };
-  for (let round = 0; round < ROUNDS; round++) {
-    const startMs = io.monotonic();
-    last = await request(`${url}${path}`);
-    if (typeof last.result === "string") break;
-    tookMs.push(Math.round((io.monotonic() - startMs) * 10) / 10);
-  }
-  return { ...last, tookMs };
+async function readiness(url: string, io: Io): Promise<Readiness> {
+  const startMs = io.monotonic();
+  const answer = await request(`${url}/readyz`);
+  return {
+    scheme: new URL(url).protocol.replace(":", ""),
+    isLoopback: isLoopbackUrl(url),
+    ...answer,
+    tookMs: Math.round((io.monotonic() - startMs) * 10) / 10,
+  };
 }
 
-async function request(address: string): Promise<Omit<Probe, "tookMs">> {
+async function request(address: string): Promise<Pick<Readiness, "result" | "reason">> {
   try {
     const response = await fetch(address, {
       signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -130,10 +127,8 @@ async function request(address: string): Promise<Omit<Probe, "tookMs">> {
     });
     const body: unknown = await response.json().catch(() => undefined);
     const reason = (body as { readonly reason?: unknown } | undefined | null)?.reason;
-    return {
-      result: response.status,
-      ...(typeof reason === "string" && /^[a-z_]{1,40}$/.test(reason) ? { reason } : {}),
-    };
+    const isCode = typeof reason === "string" && /^[a-z_]{1,40}$/.test(reason);
+    return { result: response.status, ...(isCode && { reason }) };
   } catch (error) {
     return { result: failureCode(error) };
   }
@@ -144,11 +139,11 @@ export const CONTENTS = [
   ["program, machine", "versions, platform, processors, memory"],
   ["checks", "the result of each check, without its text"],
   ["configuration", "settings of this environment: numbers and fixed words; everything else is hidden"],
-  ["addresses", "scheme and response times, no host names"],
+  ["addresses", "scheme, readiness and response time, no host names"],
   ["collector", "version, limits and state of the storage"],
-  ["sources, destinations", "numbered, with type, health and counts; no names, URLs, headers or keys"],
+  ["health, problems", "of sources and destinations, numbered, with counts; no names, URLs, headers or keys"],
   ["failures", "deliveries that failed, by destination and cause"],
-  ["counts, audiences, lastHour", "how many there are, messages of the last hour, worst latency"],
+  ["audiences", "how far they are behind"],
   ["metrics", "all values; ids in labels are numbered"],
 ] as const;
 
@@ -165,8 +160,8 @@ export async function buildReport(
   io: Io,
 ): Promise<object> {
   const { SETTINGS } = await import("@sluice/collector");
-  const messages = await address(url, io);
-  const controlApi = admin === url ? messages : await address(admin, io);
+  const messages = await readiness(url, io);
+  const controlApi = admin === url ? messages : await readiness(admin, io);
   return {
     format: 1,
     about: "Made by `sluice doctor --report`. Read it before you send it.",
@@ -176,13 +171,13 @@ export async function buildReport(
     checks: checks.map(({ name, result }) => ({ name, result })),
     configuration: maskedSettings(SETTINGS, io),
     addresses: admin === url ? { all: messages } : { messages, controlApi },
-    ...(await facts(controlApi.readyz, options, io)),
+    ...(await facts(controlApi, options, io)),
     logs: "not included: the collector writes its log to stderr and keeps no copy",
   };
 }
 
 /** What the control API says, if the address looks like a collector's. */
-async function facts({ result }: Probe, options: ConnectionOptions, io: Io): Promise<object> {
+async function facts({ result }: Readiness, options: ConnectionOptions, io: Io): Promise<object> {
   if (result !== 200 && result !== 503) return { collector: { unavailable: "the address is not ready" } };
   try {
     return await collectorFacts(await connect(options, io), new Aliases());
@@ -200,14 +195,5 @@ function machine(): object {
     processors: availableParallelism(),
     memoryBytes: totalmem(),
     freeMemoryBytes: freemem(),
-  };
-}
-
-async function address(url: string, io: Io) {
-  return {
-    scheme: new URL(url).protocol.replace(":", ""),
-    isLoopback: isLoopbackUrl(url),
-    healthz: await probe(url, "/healthz", io),
-    readyz: await probe(url, "/readyz", io),
   };
 }
