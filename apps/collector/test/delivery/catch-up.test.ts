@@ -37,6 +37,11 @@ test("queues what was missed 500 at a time, without what has an outcome already"
   await store.log.append(batchOf(ids.slice(501)));
   const known = { offset: (cursor + 1) as typeof cursor, state: "delivered", reason: "", atMs: 0 } as const;
   await store.consumers.settle("dst", { cursor, outcomes: [known], retries: [], attempts: [] });
+  await store.consumers.open("dst_2", BEFORE_FIRST);
+  await store.consumers.settle("dst_2", {
+    ...{ cursor, retries: [], attempts: [] },
+    outcomes: [{ ...known, offset: (cursor + 2) as typeof cursor }],
+  });
   const queued: Retry[][] = [];
   store.consumers.requeue = async (_id, retries) => {
     queued.push([...retries]);

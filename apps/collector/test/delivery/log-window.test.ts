@@ -146,6 +146,16 @@ it("reads again what was not taken when it was dropped, and ignores a read that 
   expect(takeAll()).toEqual([12, 13]);
 });
 
+it("does not pass what it has decoded and not given yet", async () => {
+  const { window, reads, batch, takeAll } = openWindow();
+  window.fill();
+  await reads[0]?.answer(batch(11, 13));
+  window.take();
+  window.fill();
+  expect(window.passed).toBe(11);
+  expect(takeAll()).toEqual([12, 13]);
+});
+
 it("goes on behind a batch whose messages were removed", async () => {
   const { window, reads, batch, takeAll } = openWindow();
   window.fill();

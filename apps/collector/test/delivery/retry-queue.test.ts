@@ -119,11 +119,12 @@ describe("while the store answers", () => {
   });
 
   it("waits for the time of the next retry", async () => {
-    const { queue, asked } = askedQueue();
+    const { queue, asked, told } = askedQueue();
     queue.fill(0);
     await asked[0]?.answer([]);
+    expect(told.ready).toBe(0);
     await asked[1]?.answer(100);
-    expect(queue.nextDueMs).toBe(100);
+    expect([queue.nextDueMs, told.ready]).toEqual([100, 1]);
   });
 
   it("a lease that fails forgets nothing that was put meanwhile", async () => {

@@ -135,7 +135,13 @@ describe("the settler", () => {
   });
 
   const range: SentRange = { id: "r1", runs: [[0, 4]] as never, settings: {} };
-  const isFixed = (fixed: Promise<void>) => Promise.race([fixed.then(() => true), Promise.resolve(false)]);
+  const fixing = (settling: Settler) => {
+    const fixed = { isStored: false, stored: settling.fix(range) };
+    void fixed.stored.then(() => {
+      fixed.isStored = true;
+    });
+    return fixed;
+  };
 
   it("fixes what is sent at once, with what waits, and says when it is stored", async () => {
     const { settling, asked, answers, stored, turns } = held();
@@ -145,12 +151,12 @@ describe("the settler", () => {
     await turns();
     settling.outcome(outcome(2));
     // The pause after a settlement is not waited for.
-    const fixed = settling.fix(range);
+    const fixed = fixing(settling);
     await turns();
     expect(asked[1]).toMatchObject({ outcomes: [outcome(2)], range });
-    expect(await isFixed(fixed)).toBe(false);
+    expect(fixed.isStored).toBe(false);
     answers[1]?.store();
-    await fixed;
+    await fixed.stored;
     expect(stored).toHaveLength(2);
   });
 
@@ -158,29 +164,47 @@ describe("the settler", () => {
     const { clock, settling, asked, answers, turns } = held();
     settling.outcome(outcome(1));
     await turns();
-    const fixed = settling.fix(range);
+    const fixed = fixing(settling);
     answers[0]?.store();
     await turns();
-    expect(await isFixed(fixed)).toBe(false);
+    expect(fixed.isStored).toBe(false);
     await clock.advance(50);
     await turns();
     expect(asked[1]).toStrictEqual({ cursor: 7, outcomes: [], retries: [], attempts: [], range });
     answers[1]?.store();
-    await fixed;
+    await fixed.stored;
   });
 
   it("fixes the range again if the store failed", async () => {
     const { clock, settling, asked, answers, turns } = held();
-    const fixed = settling.fix(range);
+    const fixed = fixing(settling);
     await turns();
     answers[0]?.fail();
     await turns();
-    expect(await isFixed(fixed)).toBe(false);
+    expect([fixed.isStored, settling.isIdle]).toEqual([false, false]);
     await clock.advance(1_000);
     await turns();
     expect(asked[1]).toMatchObject({ range });
     answers[1]?.store();
-    await fixed;
+    await fixed.stored;
+  });
+
+  it("fixes a range after the pause if the store has failed before", async () => {
+    const { clock, settling, asked, answers, turns } = held();
+    expect(settling.isIdle).toBe(true);
+    settling.outcome(outcome(1));
+    expect(settling.isIdle).toBe(false);
+    await turns();
+    answers[0]?.fail();
+    await turns();
+    const fixed = fixing(settling);
+    await turns();
+    expect(asked).toHaveLength(1);
+    await clock.advance(1_000);
+    await turns();
+    expect(asked[1]).toMatchObject({ outcomes: [outcome(1)], range });
+    answers[1]?.store();
+    await fixed.stored;
   });
 
   it("stores the end of a range alone, and not its beginning behind it", async () => {

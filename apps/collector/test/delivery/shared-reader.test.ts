@@ -83,7 +83,7 @@ it("keeps a batch decoded that is larger than that, as long as it is the latest"
 });
 
 it("finds a source's messages in a span of the log, without those for one destination", async () => {
-  const { reader } = await openReader(
+  const { reader, read } = await openReader(
     { ids: ["a0", "a1"], sourceId: "src_a" },
     { ids: ["b0"], sourceId: "src_b" },
     { ids: ["a2"], sourceId: "src_a", onlyDestinations: ["dst"] },
@@ -101,4 +101,6 @@ it("finds a source's messages in a span of the log, without those for one destin
   expect(await found(BEFORE_FIRST, second)).toEqual(["a0", "a1"]);
   expect(await found(second, 1e9)).toEqual(["a3", "a4"]);
   expect(await found(BEFORE_FIRST + 1, second + 2)).toEqual(["a1", "a3"]);
+  const reads = read.length;
+  expect([await found(1e6, 1e6), read.length]).toEqual([[], reads]);
 });

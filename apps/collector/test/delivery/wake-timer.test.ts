@@ -12,7 +12,7 @@ async function wakes(sets: readonly Times[], seenAgoMs: number, isCancelled = fa
   const timer = new WakeTimer(clock, () => wokenAtMs.push(clock.monotonic() - startMs));
   for (const timesMs of sets)
     timer.set(
-      timesMs.map((afterMs) => afterMs && startMs + afterMs),
+      timesMs.map((afterMs) => (afterMs === undefined ? undefined : startMs + afterMs)),
       startMs - seenAgoMs,
     );
   const set = clock.pending;
