@@ -1,12 +1,16 @@
-import type { FinalState, Offset, StoredMessage } from "@sluice/event-log";
+import type { FinalState, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
 import type { CircuitBreaker } from "@sluice/resilience";
+import { manualClock } from "@sluice/resilience/testing";
 import { expect, it } from "vitest";
 import {
   type DeliveryEvents,
   deliveryEvents,
   deliveryTally,
 } from "../../src/delivery/settling/delivery-events.js";
+import { Ledger } from "../../src/delivery/settling/ledger.js";
+import { settleTraces } from "../../src/delivery/settling/settle-traces.js";
 import { createMetrics } from "../../src/process/telemetry/metrics.js";
+import type { FinishedSpan, MessageTrace } from "../../src/process/telemetry/tracing.js";
 
 const STORED = { offset: 3 as Offset, messageId: "m3", receivedAtMs: 1_000 } as StoredMessage;
 
@@ -106,4 +110,84 @@ it.each<[what: string, report: (made: DeliveryEvents) => void, facts: object]>([
   const { made, told } = events();
   report(made);
   expect(told).toEqual([["error", expect.stringContaining(what), { ...UPON, ...facts }]]);
+});
+
+const NOW_MS = 5_000;
+const RETRY = { offset: 3, rounds: 1, dueAtMs: 700, reason: "503" } as Retry;
+
+it.each<[what: string, record: (ledger: Ledger) => void, told: readonly unknown[][]]>([
+  [
+    "a final state",
+    (ledger) => ledger.finish(STORED, "delivered", "200"),
+    [
+      ["outcome", { offset: 3, state: "delivered", reason: "200", atMs: NOW_MS }],
+      ["finished", "dst", STORED, "delivered", "200", NOW_MS],
+    ],
+  ],
+  [
+    "a message that is not in the log any more, without an event",
+    (ledger) => ledger.lost(9 as Offset),
+    [["outcome", { offset: 9, state: "failed", reason: "the message is no longer stored", atMs: NOW_MS }]],
+  ],
+  [
+    "a retry, which waits from now on",
+    (ledger) => ledger.retry(STORED, RETRY),
+    [
+      ["handedOver", 3],
+      ["retry", RETRY],
+      ["retrying", "dst", STORED, "503", NOW_MS, NOW_MS + 700],
+    ],
+  ],
+  [
+    "a retry that did not start",
+    (ledger) => ledger.putBack(RETRY),
+    [
+      ["putBack", 3],
+      ["retry", RETRY],
+    ],
+  ],
+  ["an attempt", (ledger) => ledger.attempt({ offset: 3 } as never), [["attempt", { offset: 3 }]]],
+])("the ledger records %s", (_what, record, expected) => {
+  const told: unknown[][] = [];
+  const noting = new Proxy(
+    {},
+    {
+      get:
+        (_, name) =>
+        (...args: unknown[]) =>
+          void told.push([name, ...args]),
+    },
+  ) as never;
+  const clock = { ...manualClock(), now: () => NOW_MS, monotonic: () => 0 };
+  record(new Ledger({ destinationId: "dst", settler: noting, retries: noting, clock, events: noting }));
+  expect(told).toEqual(expected);
+});
+
+const TRACE = { traceId: "t".repeat(32), spanId: "s".repeat(16), flags: 1 } as unknown as MessageTrace;
+const settlement = (outcomes: unknown[], retries: unknown[] = []) => ({ outcomes, retries }) as Settlement;
+
+it.each<[what: string, settlement: Settlement, span: readonly [state: string, error: unknown][]]>([
+  ["delivered", settlement([{ offset: 3, state: "delivered", reason: "200" }]), [["delivered", undefined]]],
+  ["failed", settlement([{ offset: 3, state: "failed", reason: "410" }]), [["failed", "410"]]],
+  ["retried", settlement([], [{ offset: 3, reason: "503" }]), [["pending", undefined]]],
+  ["another one", settlement([{ offset: 4, state: "failed", reason: "410" }]), []],
+])("ends the trace of a message once, when its result is stored: %s", (_what, stored, expected) => {
+  const spans: FinishedSpan[] = [];
+  let now = 1_000;
+  const traces = settleTraces({ record: (span: FinishedSpan) => spans.push(span) } as never, "dst", {
+    now: () => now,
+  });
+  traces.concluded(STORED, TRACE);
+  traces.concluded({ ...STORED, offset: 4 as Offset }, undefined);
+  now = 1_250;
+  traces.stored(stored);
+  traces.stored(stored);
+  expect(spans.map(({ attributes, error }) => [attributes["sluice.state"], error])).toEqual(expected);
+  for (const { startMs, endMs } of spans) expect([startMs, endMs]).toEqual([1_000, 1_250]);
+});
+
+it("keeps nothing of traces without tracing", () => {
+  const traces = settleTraces(undefined, "dst", { now: () => 0 });
+  traces.concluded(STORED, TRACE);
+  expect(() => traces.stored(settlement([{ offset: 3, state: "failed", reason: "410" }]))).not.toThrow();
 });

@@ -195,6 +195,8 @@ describe("the settler", () => {
     settling.outcome(outcome(1));
     expect(settling.isIdle).toBe(false);
     await turns();
+    // Everything is with the store, and has no answer.
+    expect([asked.length, settling.isIdle]).toEqual([1, false]);
     answers[0]?.fail();
     await turns();
     const fixed = fixing(settling);

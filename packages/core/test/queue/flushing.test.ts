@@ -115,6 +115,18 @@ describe("batched (the Go library's rule)", () => {
     expect(clock.pending).toBe(0);
   });
 
+  it("sets no timer for a flush without a time limit", async () => {
+    const { engine, track, clock, runDue } = testEngine({ flushAt: 1, requestTimeoutMs: 10_000 });
+    track(1);
+    await runDue();
+    const before = clock.pending;
+    void engine.flush();
+    await runDue();
+    expect(clock.pending).toBe(before);
+    void engine.flush(1_000);
+    expect(clock.pending).toBe(before + 1);
+  });
+
   it("cuts what is queued at a flush into requests of batchSize, one at a time", async () => {
     const { track, transport, runDue } = testEngine({ batchSize: 100 });
     track(250);
