@@ -165,7 +165,7 @@ export class Batcher {
 
   /** Whether a batch of `snapshot()` was discarded and waits only for its report. */
   isDiscarded(batch: Batch): boolean {
-    return batch.length > 0 && abandonedBy(this.#signalFor(batch)).deadline === "discarded";
+    return abandonedBy(this.#signalFor(batch)).deadline === "discarded";
   }
 
   #outbox(): Outbox {

@@ -52,8 +52,6 @@ export class RoomWaiters {
 
   /** Lets as many callers go on as there is room for. Call it when there may be more room. */
   wake(): void {
-    // Mostly nobody waits.
-    if (this.#waiting.length === 0) return;
     const count = Math.min(this.#waiting.length, this.#options.room() - this.#reserved);
     if (count <= 0) return;
     this.#reserve(count);

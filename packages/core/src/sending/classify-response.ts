@@ -29,20 +29,17 @@ export function classifyResponse(outcome: TransportOutcome, nowMs: number): Atte
 /** The refused messages in a 2xx answer. A body of another shape refuses none: the batch was delivered. */
 function rejectedIn(body: string): readonly RejectedMessage[] {
   if (!body.includes('"rejected"')) return [];
-  const rejected = (parsed(body) as { rejected?: unknown } | undefined)?.rejected;
+  const { rejected } = parsed(body);
   if (!Array.isArray(rejected)) return [];
-  return rejected.filter(
-    (verdict): verdict is RejectedMessage =>
-      typeof verdict === "object" && verdict !== null && Number.isInteger(verdict.index),
-  );
+  return rejected.filter((verdict): verdict is RejectedMessage => Number.isInteger(verdict?.index));
 }
 
 const LONGEST_TEXT = 500;
 
 /** The server's error on one line: `code: message` if the body has them, else the start of the body. */
 function serverText(status: number, body: string): string {
-  const error = parsed(body) as { code?: unknown; message?: unknown } | undefined;
-  const words = [error?.code, error?.message].filter((word) => typeof word === "string" && word !== "");
+  const error = parsed(body);
+  const words = [error.code, error.message].filter((word) => typeof word === "string" && word !== "");
   const [code, message] = words;
   // The collector's messages begin with their code.
   const includesCode = typeof message === "string" && message.startsWith(`${String(code)}:`);
@@ -51,11 +48,11 @@ function serverText(status: number, body: string): string {
   return line === "" ? `HTTP ${status}` : line;
 }
 
-function parsed(body: string): object | undefined {
+/** Without fields if the body is something else. */
+function parsed(body: string): { readonly [name in "rejected" | "code" | "message"]?: unknown } {
   try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? value : undefined;
+    return JSON.parse(body) ?? {};
   } catch {
-    return undefined;
+    return {};
   }
 }

@@ -96,6 +96,25 @@ describe("ready()", () => {
     expect(await isSettled(ready, runDue)).toBe(true);
   });
 
+  it("sends at once what those queue who went on, because others wait for their room", async () => {
+    const { engine, transport, track, runDue } = testEngine({ maxQueueSize: 2 });
+    track(2);
+    let last = false;
+    const others = [engine.ready(), engine.ready()];
+    void engine.ready().then(() => {
+      last = true;
+    });
+    await runDue();
+    transport.requests[0]?.answer(200);
+    await Promise.all(others);
+    track(2);
+    await runDue();
+    expect([transport.requests.length, last]).toEqual([2, false]);
+    transport.requests[1]?.answer(200);
+    await runDue();
+    expect(last).toBe(true);
+  });
+
   it("means that a message of the largest size fits", async () => {
     const { engine, runDue } = testEngine({ maxQueueBytes: 70_000, maxQueueSize: 1_000 }, { script: [200] });
     const large = { ...call, properties: { text: "x".repeat(32_500) } };

@@ -8,7 +8,10 @@ describe("classifyResponse", () => {
 
   it.each<[kind: AttemptOutcome["kind"], statuses: number[]]>([
     ["delivered", [200, 201, 202, 204, 299]],
-    ["rejected", [301, 302, 307, 308, 400, 401, 403, 404, 405, 409, 415, 421, 422, 501, 505, 511, 600, 0]],
+    [
+      "rejected",
+      [199, 300, 301, 302, 307, 308, 400, 401, 403, 404, 405, 409, 415, 421, 422, 501, 505, 511, 600, 0],
+    ],
     ["retryable", [408, 410, 429, 460, 500, 502, 503, 504, 507, 520, 599]],
     ["too_large", [413]],
   ])("%s: %s", (kind, statuses) => {
@@ -46,6 +49,8 @@ describe("classifyResponse", () => {
     ],
     ["other text, on one line", "Bad\n  gateway", "Bad gateway"],
     ["nothing", "", "HTTP 400"],
+    ["a message whose code is empty", '{"code":"","message":"No such key"}', "No such key"],
+    ["the literal null", "null", "null"],
     ["JSON of another shape", '["x"]', '["x"]'],
     ["JSON with other types", '{"code":5,"message":null}', '{"code":5,"message":null}'],
     ["no more than 500 characters", "x".repeat(9_999), "x".repeat(500)],
@@ -61,6 +66,7 @@ describe("classifyResponse", () => {
     ],
     ["none", '{"success":true}', []],
     ["HTML", '<html>"rejected"</html>', []],
+    ["a text", '"a text with \\"rejected\\""', []],
     ["another shape", '{"rejected":{"index":1}}', []],
     ["entries without an index", '{"rejected":[null,5,{"code":"c"},{"index":"0"}]}', []],
   ])("reads a 200 with %s", (_name, body, rejected) => {
