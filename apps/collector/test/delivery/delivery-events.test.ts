@@ -164,7 +164,8 @@ it.each<[what: string, record: (ledger: Ledger) => void, told: readonly unknown[
 });
 
 const TRACE = { traceId: "t".repeat(32), spanId: "s".repeat(16), flags: 1 } as unknown as MessageTrace;
-const settlement = (outcomes: unknown[], retries: unknown[] = []) => ({ outcomes, retries }) as Settlement;
+const settlement = (outcomes: unknown[], retries: unknown[] = []) =>
+  ({ outcomes, retries }) as unknown as Settlement;
 
 it.each<[what: string, settlement: Settlement, span: readonly [state: string, error: unknown][]]>([
   ["delivered", settlement([{ offset: 3, state: "delivered", reason: "200" }]), [["delivered", undefined]]],
