@@ -1,4 +1,4 @@
-import type { SettingsSchema } from "@sluice/destination";
+import { maxAgeSetting, type SettingsSchema } from "@sluice/destination";
 
 export interface ClickHouseSettings {
   readonly url: string;
@@ -33,13 +33,6 @@ export const SETTINGS: SettingsSchema = {
       default: "default",
     },
     password: { title: "Password", type: "string", secret: { boundTo: ["url", "user"] } },
-    maxAgeSeconds: {
-      title: "Write at least every (seconds)",
-      description: "ClickHouse prefers few large inserts",
-      type: "integer",
-      minimum: 1,
-      maximum: 3_600,
-      default: 10,
-    },
+    maxAgeSeconds: { ...maxAgeSetting(10), description: "ClickHouse prefers few large inserts" },
   },
 };

@@ -1,10 +1,15 @@
-import type { SettingsProblem, SettingsSchema } from "@sluice/destination";
+import {
+  checkTls,
+  maxAgeSetting,
+  type SettingsProblem,
+  type SettingsSchema,
+  TLS_SETTINGS,
+  type TlsSettings,
+} from "@sluice/destination";
 
-export interface KafkaSettings {
+export interface KafkaSettings extends TlsSettings {
   readonly brokers: string;
   readonly topic: string;
-  readonly security: "tls" | "none";
-  readonly ca?: string;
   readonly mechanism: "none" | "plain" | "scram-sha-256" | "scram-sha-512";
   readonly user?: string;
   readonly password?: string;
@@ -33,22 +38,7 @@ export const SETTINGS: SettingsSchema = {
       pattern: "^[A-Za-z0-9._\\-]{1,249}$",
       rule: "a name of letters, digits, ., _ and -, at most 249",
     },
-    security: {
-      title: "Security",
-      description:
-        "tls: encrypted, and the certificate is checked. none: only within a network that you trust",
-      type: "string",
-      enum: ["tls", "none"],
-      default: "tls",
-    },
-    ca: {
-      title: "Certificate authority",
-      description: "In PEM, to trust besides the public ones",
-      type: "string",
-      multiline: true,
-      pattern: "^-----BEGIN CERTIFICATE-----[\\s\\S]+$",
-      rule: "a certificate in PEM",
-    },
+    ...TLS_SETTINGS,
     mechanism: {
       title: "Sign-in (SASL)",
       type: "string",
@@ -58,26 +48,13 @@ export const SETTINGS: SettingsSchema = {
     user: { title: "User name", type: "string" },
     password: { title: "Password", type: "string", secret: { boundTo: ["brokers", "user"] } },
     compression: { title: "Compression", type: "string", enum: ["gzip", "none"], default: "gzip" },
-    maxAgeSeconds: {
-      title: "Write at least every (seconds)",
-      type: "integer",
-      minimum: 1,
-      maximum: 3_600,
-      default: 1,
-    },
+    maxAgeSeconds: maxAgeSetting(1),
   },
 };
 
-export function checkSettings({
-  security,
-  ca,
-  mechanism,
-  user,
-  password,
-}: KafkaSettings): readonly SettingsProblem[] {
-  const problems: SettingsProblem[] = [];
-  if (security === "none" && ca !== undefined)
-    problems.push({ setting: "ca", message: "A certificate authority is only used with security tls" });
+export function checkSettings(settings: KafkaSettings): readonly SettingsProblem[] {
+  const { mechanism, user, password } = settings;
+  const problems = [...checkTls(settings)];
   if (mechanism === "none" && (user !== undefined || password !== undefined))
     problems.push({
       setting: "mechanism",

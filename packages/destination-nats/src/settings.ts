@@ -1,10 +1,15 @@
-import type { SettingsProblem, SettingsSchema } from "@sluice/destination";
+import {
+  checkTls,
+  maxAgeSetting,
+  type SettingsProblem,
+  type SettingsSchema,
+  TLS_SETTINGS,
+  type TlsSettings,
+} from "@sluice/destination";
 
-export interface NatsSettings {
+export interface NatsSettings extends TlsSettings {
   readonly servers: string;
   readonly prefix: string;
-  readonly security: "tls" | "none";
-  readonly ca?: string;
   readonly signIn: "none" | "user" | "token" | "creds";
   readonly user?: string;
   readonly password?: string;
@@ -34,22 +39,7 @@ export const SETTINGS: SettingsSchema = {
       rule: "words of letters, digits, _ and - with dots between them",
       default: "sluice",
     },
-    security: {
-      title: "Security",
-      description:
-        "tls: encrypted, and the certificate is checked. none: only within a network that you trust",
-      type: "string",
-      enum: ["tls", "none"],
-      default: "tls",
-    },
-    ca: {
-      title: "Certificate authority",
-      description: "In PEM, to trust besides the public ones",
-      type: "string",
-      multiline: true,
-      pattern: "^-----BEGIN CERTIFICATE-----[\\s\\S]+$",
-      rule: "a certificate in PEM",
-    },
+    ...TLS_SETTINGS,
     signIn: {
       title: "Sign-in",
       type: "string",
@@ -66,13 +56,7 @@ export const SETTINGS: SettingsSchema = {
       multiline: true,
       secret: { boundTo: ["servers"] },
     },
-    maxAgeSeconds: {
-      title: "Write at least every (seconds)",
-      type: "integer",
-      minimum: 1,
-      maximum: 3_600,
-      default: 1,
-    },
+    maxAgeSeconds: maxAgeSetting(1),
   },
 };
 
@@ -80,11 +64,9 @@ export const SETTINGS: SettingsSchema = {
 const NEEDED = { none: [], user: ["user", "password"], token: ["token"], creds: ["creds"] } as const;
 
 export function checkSettings(settings: NatsSettings): readonly SettingsProblem[] {
-  const { security, ca, signIn } = settings;
+  const { signIn } = settings;
   const needed: readonly string[] = NEEDED[signIn];
-  const problems: SettingsProblem[] = [];
-  if (security === "none" && ca !== undefined)
-    problems.push({ setting: "ca", message: "A certificate authority is only used with security tls" });
+  const problems = [...checkTls(settings)];
   for (const name of ["user", "password", "token", "creds"] as const) {
     if (needed.includes(name) && settings[name] === undefined)
       problems.push({ setting: name, message: `Enter it: signIn ${signIn} needs it` });

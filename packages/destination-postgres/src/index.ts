@@ -1,5 +1,6 @@
 import {
   type BatchResult,
+  checkTls,
   type DefinedDestination,
   type DeliveryResult,
   defineDestination,
@@ -9,7 +10,7 @@ import {
 } from "@sluice/destination";
 import type { Client } from "pg";
 import { connected } from "./connection.js";
-import { checkSettings, type PostgresSettings, SETTINGS } from "./settings.js";
+import { type PostgresSettings, SETTINGS } from "./settings.js";
 import { creation, erasure, failureOf, insertion, isAboutData, nameOf, rowsOf } from "./table.js";
 
 /** Writes each message as a row of a table. */
@@ -19,7 +20,7 @@ const postgres: DefinedDestination = defineDestination<PostgresSettings>({
   description: "Writes each message as a row of a PostgreSQL table, once",
   icon: "M13.5 4c0 1.1-2.5 2-5.5 2s-5.5-.9-5.5-2S5 2 8 2s5.5.9 5.5 2ZM2.5 4v8c0 1.1 2.5 2 5.5 2s5.5-.9 5.5-2V4M2.5 8c0 1.1 2.5 2 5.5 2s5.5-.9 5.5-2",
   settings: SETTINGS,
-  check: checkSettings,
+  check: checkTls,
   takesDeletions: "erase",
   timeoutMs: 60_000,
   target: ({ host, port, database, schema, table }) =>

@@ -1,13 +1,11 @@
-import type { SettingsProblem, SettingsSchema } from "@sluice/destination";
+import { maxAgeSetting, type SettingsSchema, TLS_SETTINGS, type TlsSettings } from "@sluice/destination";
 
-export interface PostgresSettings {
+export interface PostgresSettings extends TlsSettings {
   readonly host: string;
   readonly port: number;
   readonly database: string;
   readonly user: string;
   readonly password?: string;
-  readonly security: "tls" | "none";
-  readonly ca?: string;
   readonly schema: string;
   readonly table: string;
   readonly maxAgeSeconds: number;
@@ -32,36 +30,9 @@ export const SETTINGS: SettingsSchema = {
     database: { title: "Database", type: "string", required: true },
     user: { title: "User name", type: "string", required: true },
     password: { title: "Password", type: "string", secret: { boundTo: ["host", "port", "user"] } },
-    security: {
-      title: "Security",
-      description:
-        "tls: encrypted, and the certificate is checked. none: only within a network that you trust",
-      type: "string",
-      enum: ["tls", "none"],
-      default: "tls",
-    },
-    ca: {
-      title: "Certificate authority",
-      description: "In PEM, to trust besides the public ones",
-      type: "string",
-      multiline: true,
-      pattern: "^-----BEGIN CERTIFICATE-----[\\s\\S]+$",
-      rule: "a certificate in PEM",
-    },
+    ...TLS_SETTINGS,
     schema: { title: "Schema", type: "string", pattern: NAME, rule: NAME_RULE, default: "public" },
     table: { title: "Table", type: "string", pattern: NAME, rule: NAME_RULE, default: "sluice_messages" },
-    maxAgeSeconds: {
-      title: "Write at least every (seconds)",
-      type: "integer",
-      minimum: 1,
-      maximum: 3_600,
-      default: 5,
-    },
+    maxAgeSeconds: maxAgeSetting(5),
   },
 };
-
-export function checkSettings({ security, ca }: PostgresSettings): readonly SettingsProblem[] {
-  return security === "none" && ca !== undefined
-    ? [{ setting: "ca", message: "A certificate authority is only used with security tls" }]
-    : [];
-}

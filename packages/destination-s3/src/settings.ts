@@ -1,4 +1,4 @@
-import type { SettingsProblem, SettingsSchema } from "@sluice/destination";
+import { maxAgeSetting, type SettingsProblem, type SettingsSchema } from "@sluice/destination";
 
 export interface S3Settings {
   readonly bucket: string;
@@ -73,13 +73,7 @@ export const SETTINGS: SettingsSchema = {
       type: "string",
       secret: { boundTo: ["endpoint", "accessKeyId"] },
     },
-    maxAgeSeconds: {
-      title: "Write at least every (seconds)",
-      type: "integer",
-      minimum: 1,
-      maximum: 3_600,
-      default: 60,
-    },
+    maxAgeSeconds: maxAgeSetting(60),
   },
 };
 

@@ -20,4 +20,12 @@ export {
   type OutgoingMessage,
 } from "./definition.js";
 export { type MessageRow, rowOf } from "./row.js";
-export type { SettingSchema, SettingsProblem, SettingsSchema } from "./settings.js";
+export {
+  checkTls,
+  maxAgeSetting,
+  type SettingSchema,
+  type SettingsProblem,
+  type SettingsSchema,
+  TLS_SETTINGS,
+  type TlsSettings,
+} from "./settings.js";

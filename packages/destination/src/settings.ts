@@ -48,3 +48,44 @@ export interface SettingsProblem {
   /** A sentence that says what to do. */
   readonly message: string;
 }
+
+export interface TlsSettings {
+  readonly security: "tls" | "none";
+  readonly ca?: string;
+}
+
+/** The settings of a connection that is encrypted if the server can. Check them with `checkTls`. */
+export const TLS_SETTINGS: SettingsSchema["properties"] = {
+  security: {
+    title: "Security",
+    description: "tls: encrypted, and the certificate is checked. none: only within a network that you trust",
+    type: "string",
+    enum: ["tls", "none"],
+    default: "tls",
+  },
+  ca: {
+    title: "Certificate authority",
+    description: "In PEM, to trust besides the public ones",
+    type: "string",
+    multiline: true,
+    pattern: "^-----BEGIN CERTIFICATE-----[\\s\\S]+$",
+    rule: "a certificate in PEM",
+  },
+};
+
+export function checkTls({ security, ca }: TlsSettings): readonly SettingsProblem[] {
+  return security === "none" && ca !== undefined
+    ? [{ setting: "ca", message: "A certificate authority is only used with security tls" }]
+    : [];
+}
+
+/** The setting for a `maxAgeMs` of batches: how long the first message waits for others. `seconds`: the default. */
+export function maxAgeSetting(seconds: number): SettingSchema {
+  return {
+    title: "Write at least every (seconds)",
+    type: "integer",
+    minimum: 1,
+    maximum: 3_600,
+    default: seconds,
+  };
+}
