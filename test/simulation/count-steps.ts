@@ -23,6 +23,7 @@ const NAMES: Record<Step["kind"], string> = {
   warehouse: "troubles of a destination with batches",
   messages: "bursts of messages",
   front: "fronts that ask to wait",
+  worker: "threads in trouble",
 };
 
 const STORES: readonly Scenario["store"][] = ["memory", "embedded", "replicated"];

@@ -14,8 +14,8 @@ export function violationLines(violations: readonly Violation[]): string[] {
 }
 
 /** Store and theme are named because a seed has others if it may choose. */
-export function replayCommand({ seed, store, theme }: Scenario): string {
-  return `npm run simulate -- --store ${store} --theme ${theme} --replay ${seed}`;
+export function replayCommand({ seed, store, theme, workers }: Scenario): string {
+  return `npm run simulate -- --store ${store} --theme ${theme} --workers ${workers} --replay ${seed}`;
 }
 
 /** Says what failed, the smallest scenario that still fails, and the command that replays it. */

@@ -9,6 +9,7 @@ export const USAGE = `npm run simulate -- [options]
   --replay S      run one seed and print everything that happens
   --scenario F    the same for a scenario in a file, as a failure leaves it
   --store S       the store of all runs: memory, embedded or replicated (default: the seed decides)
+  --workers N     how many threads of the collector work in runs with the embedded store (default: the seed decides)
   --theme T       what all runs are about: any, people, deletions or waits (default: the seed decides)
   --invariant I   only this invariant
   --keep-going    do not stop at the first seed that fails
@@ -21,6 +22,8 @@ export interface Options {
   readonly scenario: string | undefined;
   readonly store: Scenario["store"] | undefined;
   readonly theme: Scenario["theme"] | undefined;
+  /** Undefined: the seed decides. */
+  readonly workers: number | undefined;
   readonly invariant: string | undefined;
   readonly keepsGoing: boolean;
   readonly shrinks: boolean;
@@ -42,13 +45,14 @@ export function readOptions(args: readonly string[]): Options {
       scenario: { type: "string" },
       store: { type: "string" },
       theme: { type: "string" },
+      workers: { type: "string" },
       invariant: { type: "string" },
       "keep-going": { type: "boolean", default: false },
       "no-shrink": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  const { replay, scenario, store, theme, invariant } = values;
+  const { replay, scenario, store, theme, workers, invariant } = values;
   return {
     seeds: wholeNumber("seeds", values.seeds),
     seed: wholeNumber("seed", values.seed),
@@ -56,6 +60,7 @@ export function readOptions(args: readonly string[]): Options {
     scenario,
     store: store === undefined ? undefined : oneOf("store", store, STORES),
     theme: theme === undefined ? undefined : oneOf("theme", theme, THEMES),
+    workers: workers === undefined ? undefined : wholeNumber("workers", workers),
     invariant: invariant === undefined ? undefined : oneOf("invariant", invariant, NAMES),
     keepsGoing: values["keep-going"],
     shrinks: !values["no-shrink"],

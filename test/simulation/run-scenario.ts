@@ -22,6 +22,7 @@ import { takeOverEventLoop } from "./world/determinism.js";
 import { GOOD_DISK } from "./world/disk.js";
 import { answerFilesAtOnce } from "./world/files.js";
 import { FAIR } from "./world/link.js";
+import { simulatePorts } from "./world/ports.js";
 import { seededRandom } from "./world/random.js";
 import { FOLDER_PREFIX } from "./world/sqlite-folder.js";
 import { World } from "./world/world.js";
@@ -59,6 +60,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
   const loop = takeOverEventLoop(random.fork("node"));
   const restoreFiles = answerFilesAtOnce(FOLDER_PREFIX);
   const world = new World(random, loop, options.print);
+  const restorePorts = simulatePorts(world);
   /** A rejection that nobody handles ends a real process. */
   const unhandled: Violation[] = [];
   const onUnhandled = (error: unknown): void => {
@@ -88,6 +90,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions = {}):
     await cast?.folder?.remove();
     cast?.profiles.remove();
     cast?.cluster?.remove();
+    restorePorts();
     restoreFiles();
     loop.restore();
   }
@@ -133,6 +136,7 @@ async function heal(cast: Cast): Promise<void> {
   }
   await mend(cast);
   for (const { id } of sources) {
+    cast.history.ends.push({ sourceId: id, atMs: world.elapsedMs, isDone: true });
     const lifted = insist(world, async () => {
       await collector.api("PATCH", `/sources/${id}`, { rateLimit: null, blockedEvents: [] });
       await collector.api("DELETE", `/sources/${id}/plan`).catch(() => {});

@@ -7,6 +7,7 @@ import type { Clock } from "@sluice/resilience";
 import type { Sandboxes } from "@sluice/transformations";
 import type { ClusterControl } from "./admin/collector/cluster-control.js";
 import type { DeliveryPolicy } from "./delivery/delivery-stage.js";
+import type { StartWorker } from "./delivery/workers/threads.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
 import type { ListenAddress } from "./http/listeners.js";
@@ -67,9 +68,11 @@ export interface CollectorOptions {
   readonly destinations?: readonly (string | DefinedDestination)[];
   /**
    * How many threads work, this one included. With two or more, the others take requests and deliver, unless `clock`, `resolve`,
-   * `openEndpoint` or `openSandboxes` is given. Default: 1.
+   * `openEndpoint` or `openSandboxes` is given without `startWorker`. Default: 1.
    */
   readonly workers?: number;
+  /** Starts a thread that works. Default: one of Node.js. */
+  readonly startWorker?: StartWorker;
   readonly dedupeWindowMs?: number;
   /** How long and how much to keep, as in the configuration. Default: everything. The log announces it. */
   readonly retention?: Pick<CollectorConfig, "retentionMs" | "retentionBytes">;

@@ -144,10 +144,11 @@ function openIngestThreads(
   options: CollectorOptions,
   parts: Pick<Shared, "clock" | "metrics" | "live" | "wrongKeys" | "region" | "publicUrl" | "tracing">,
 ): IngestThreads | undefined {
-  const { httpLimits = {}, regionUrls = {}, messagesPerSecond, store, startServer: isGiven } = options;
+  const { httpLimits = {}, regionUrls = {}, messagesPerSecond } = options;
   const count = furtherThreads(options);
   const canShare = ["linux", "freebsd"].includes(process.platform);
-  if (count === 0 || !canShare || store !== undefined || isGiven !== undefined) return undefined;
+  const isGiven = options.store !== undefined || options.startServer !== undefined;
+  if (count === 0 || !canShare || (isGiven && options.startWorker === undefined)) return undefined;
   const { trustedProxies, proxyHeaders } = { ...HTTP_LIMITS, ...httpLimits };
   return new IngestThreads({
     ...parts,

@@ -12,6 +12,7 @@ import { MemoryServer, type ServedAnswer, type ServedRequest } from "./memory-se
 import type { Receivers } from "./receivers.js";
 import { optionsOfProcess, optionsOfRun } from "./simulated-options.js";
 import type { Site } from "./site.js";
+import { Workers, type WorkerThread } from "./workers.js";
 
 /** How long the supervisor waits after a start that failed. */
 const RESTART_AFTER_MS = 1_000;
@@ -30,6 +31,8 @@ export interface CollectorActorOptions {
   readonly disk: Disk;
   readonly durable: (clock: ProcessClock) => Promise<Durable>;
   readonly receivers: Receivers;
+  /** How many threads work, the main one included. */
+  readonly workers: number;
   /** What only watches has no part in any promise. Its ticks every two seconds would be most of the work of a run. */
   readonly watchersAreSlowerBy: number;
 }
@@ -41,6 +44,7 @@ interface Process {
   /** Resolves when it has started. */
   readonly collector: Promise<Collector>;
   readonly durable: Durable;
+  readonly workers: Workers;
   /** Ends the wait for its start. */
   readonly die: () => void;
 }
@@ -82,12 +86,14 @@ export class CollectorActor implements Site {
     const began: CollectorRun = { startedAtMs: world.elapsedMs, startedMonotonicMs: clock.monotonic() };
     history.runs.push(began);
     world.note(`collector starts, run ${run}`);
+    const { watchersAreSlowerBy } = this.#options;
+    const parts = { world, history, receivers, clock, run, watchersAreSlowerBy };
+    const workers = new Workers(parts);
     const collector = startCollector({
       ...optionsOfProcess(world, history, clock),
-      ...optionsOfRun({
-        ...{ world, history, receivers, clock, run },
-        watchersAreSlowerBy: this.#options.watchersAreSlowerBy,
-      }),
+      ...optionsOfRun(parts),
+      workers: this.#options.workers,
+      startWorker: workers.start,
       dataDirectory: DATA_FOLDER,
       store: mountedStore(opened.store, mount),
       profiles: mountedProfiles(opened.profiles.open(), mount),
@@ -100,6 +106,7 @@ export class CollectorActor implements Site {
       server,
       collector,
       durable: opened,
+      workers,
       die: () => died.reject(new Error("crashed")),
     };
     this.#process = process;
@@ -123,6 +130,7 @@ export class CollectorActor implements Site {
     this.#ended(ended, "crash");
     ended.clock.stop();
     ended.server.cut();
+    ended.workers.cut();
     ended.mount.crash();
     ended.durable.crash();
     ended.die();
@@ -146,28 +154,38 @@ export class CollectorActor implements Site {
     this.#ended(ended, "stop");
     ended.durable.profiles.sync();
     ended.server.cut();
+    ended.workers.cut();
     ended.clock.stop();
   }
 
-  #ended({ clock }: Process, how: "crash" | "stop"): void {
+  #ended({ clock, workers }: Process, how: "crash" | "stop"): void {
     const { world, history } = this.#options;
     this.#process = undefined;
-    this.#notePeak(clock);
+    this.#notePeaks(clock, workers);
     const run = history.runs.at(-1);
     if (run) run.ended = { atMs: world.elapsedMs, monotonicMs: clock.monotonic(), how };
     world.note(`collector ${how}`);
   }
 
   notePeak(): void {
-    if (this.#process !== undefined) this.#notePeak(this.#process.clock);
+    if (this.#process !== undefined) this.#notePeaks(this.#process.clock, this.#process.workers);
   }
 
-  #notePeak(clock: ProcessClock): void {
-    this.#options.history.peaks.push({ process: "collector", what: "timers", most: clock.peakPending });
+  #notePeaks(clock: ProcessClock, workers: Workers): void {
+    const { peaks } = this.#options.history;
+    for (const most of [clock.peakPending, ...workers.peaks])
+      peaks.push({ process: "collector", what: "timers", most });
+  }
+
+  /** A thread that works. Undefined: none runs besides the main one. */
+  worker(place: number): WorkerThread | undefined {
+    return this.#process?.workers.at(place);
   }
 
   readonly serve = (request: ServedRequest): Promise<ServedAnswer | "refused" | "cut"> =>
-    this.#process?.server.serve(request) ?? Promise.resolve("refused");
+    this.#process?.workers.serve(request) ??
+    this.#process?.server.serve(request) ??
+    Promise.resolve("refused");
 
   api(method: string, path: string, body?: object): Promise<unknown> {
     return callApi(this.serve, method, path, body);

@@ -98,6 +98,8 @@ export interface Post {
   readonly messageId: string;
   readonly attempt: number;
   readonly run: number;
+  /** How many of the collector's threads had died. */
+  readonly deaths: number;
   readonly atMs: number;
   /** By the collector's monotonic clock. */
   readonly monotonicMs: number;
@@ -249,6 +251,14 @@ export interface History {
   /** Filled with the embedded store only. */
   readonly appended: AppendedMessages;
   readonly runs: CollectorRun[];
+  /** When threads of the collector died. */
+  readonly deaths: number[];
+  /** The offset of the first message of each stored batch, and when it was stored. Filled with the embedded store only. */
+  readonly firsts: { readonly offset: number; readonly atMs: number }[];
+  /** From when on the plan of a source certainly refused an event, until one of its `ends`. */
+  readonly refusing: { readonly sourceId: string; readonly fromMs: number }[];
+  /** When a plan is, or was, to be taken back. */
+  readonly ends: { readonly sourceId: string; readonly atMs: number; readonly isDone: boolean }[];
   /** What was passed to the SDK for each message, by its id. */
   readonly fields: Map<string, Readonly<Record<string, unknown>>>;
   /** What `beforeSend` did with each message. */
@@ -297,6 +307,10 @@ export function newHistory(): History {
     stored: new StoredDeliveries(),
     appended: new AppendedMessages(),
     runs: [],
+    deaths: [],
+    firsts: [],
+    refusing: [],
+    ends: [],
     fields: new Map(),
     hooks: new Map(),
     sends: [],

@@ -62,13 +62,17 @@ export class LogObserver {
     const { operation, request } = call;
     if (operation === "retryNow") noteRetryNow(stored, request as unknown as RetryNow, atMs);
     if (operation !== "settle") return;
-    const consumerId = String(request.consumerId);
-    for (const { offset, state } of outcomesIn(call)) stored.addOutcome(consumerId, offset, { state, atMs });
-    const run = runs.findLastIndex(({ node }) => node === this.#node) + 1;
-    for (const { offset, rounds, doneUrls } of request.retries as readonly Retry[]) {
-      if (rounds > 0) stored.addRetry(consumerId, offset, run, atMs);
-      for (const url of doneUrls) stored.addDone(consumerId, offset, url, atMs);
-    }
+    noteSettlement(this.#history, call, runs.findLastIndex(({ node }) => node === this.#node) + 1, atMs);
+  }
+}
+
+/** Notes a `settle` that counts. */
+export function noteSettlement({ stored }: History, call: EntryCall, run: number, atMs: number): void {
+  const consumerId = String(call.request.consumerId);
+  for (const { offset, state } of outcomesIn(call)) stored.addOutcome(consumerId, offset, { state, atMs });
+  for (const { offset, rounds, doneUrls } of call.request.retries as readonly Retry[]) {
+    if (rounds > 0) stored.addRetry(consumerId, offset, run, atMs);
+    for (const url of doneUrls) stored.addDone(consumerId, offset, url, atMs);
   }
 }
 

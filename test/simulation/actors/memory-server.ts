@@ -45,6 +45,10 @@ export class MemoryServer {
     };
   };
 
+  get listens(): boolean {
+    return this.#serve !== undefined;
+  }
+
   serve(request: ServedRequest): Promise<ServedAnswer | "refused" | "cut"> {
     const serve = this.#serve;
     if (serve === undefined) return Promise.resolve("refused");

@@ -96,6 +96,7 @@ export class Receivers {
             const startedAtMs = clock.monotonic();
             const post = postOf(url, headers, {
               run,
+              deaths: this.#history.deaths.length,
               atMs: this.#world.elapsedMs,
               monotonicMs: startedAtMs,
             });
@@ -168,7 +169,7 @@ export class Receivers {
 function postOf(
   url: string,
   headerList: readonly string[],
-  when: Pick<Post, "run" | "atMs" | "monotonicMs">,
+  when: Pick<Post, "run" | "deaths" | "atMs" | "monotonicMs">,
 ): Post {
   const headers = new Map<string, string>();
   for (let i = 0; i + 1 < headerList.length; i += 2)

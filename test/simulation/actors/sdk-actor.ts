@@ -101,6 +101,10 @@ export class SdkActor {
     });
   }
 
+  get sourceId(): string {
+    return this.#options.sourceId;
+  }
+
   /** The application calls the SDK. */
   take(kind: CallKind, fields: unknown): void {
     this.#running?.take(kind, fields);
@@ -120,11 +124,19 @@ export class SdkActor {
       if (!history.fields.has(messageId)) history.fields.set(messageId, who);
       return { type: "track", event: "Imported", ...who, messageId };
     });
-    const key = { authorization: `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}` };
+    const key = { authorization: basic(writeKey) };
     if (dialect === "one each")
       for (const { type, ...message } of batch) this.#post(`/v1/${type}`, key, message);
     else if (dialect === "batch") this.#post("/v1/batch", key, { batch });
     else this.#post("/v1/import", {}, { writeKey, batch, sentAt: "2026-01-01T00:00:00.000Z" });
+  }
+
+  /** Another client of the same source sends an event by itself. */
+  sendNow(event: CallFields): void {
+    const { history, plan, writeKey } = this.#options;
+    const messageId = `${plan.name}-now-${++this.#made}`;
+    history.fields.set(messageId, event);
+    this.#post("/v1/track", { authorization: basic(writeKey) }, { ...event, messageId });
   }
 
   #post(path: string, headers: Readonly<Record<string, string>>, body: CallFields): void {
@@ -234,4 +246,8 @@ export class SdkActor {
     });
     return answer;
   }
+}
+
+function basic(writeKey: string): string {
+  return `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
 }

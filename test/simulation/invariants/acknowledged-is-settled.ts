@@ -1,7 +1,7 @@
 import type { History } from "../actors/history.js";
 import { mayGoWith, ownerOf } from "../model/identities.js";
 import type { Cast, CastDestination } from "../scenario/cast.js";
-import { BLOCKED_EVENT } from "../scenario/steps/source.js";
+import { RARE_EVENT } from "../scenario/steps/source.js";
 import type { Invariant } from "./invariant.js";
 
 /** The main promise: nothing that was acknowledged is lost. */
@@ -66,9 +66,7 @@ function mayBeFiltered(
     readonly properties?: { readonly odd?: unknown };
   };
   const mayDropOdd = droppedOdd || transformation?.saved.has("drops odd") === true;
-  return (
-    (mayDropOdd && properties?.odd === true) || (history.blocking.has(sourceId) && event === BLOCKED_EVENT)
-  );
+  return (mayDropOdd && properties?.odd === true) || (history.blocking.has(sourceId) && event === RARE_EVENT);
 }
 
 function mayBeSuppressed({ suppressed, fields }: History, message: object): boolean {

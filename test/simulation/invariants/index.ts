@@ -18,6 +18,7 @@ import { replacedOwnerStops } from "./replaced-owner-stops.js";
 import { replayedOnceMore } from "./replayed-once-more.js";
 import { retryAfter } from "./retry-after.js";
 import { retryWindow } from "./retry-window.js";
+import { rulesHold } from "./rules-hold.js";
 import { sdkAccountsForAll } from "./sdk-accounts-for-all.js";
 import { sdkCallsEnd } from "./sdk-calls-end.js";
 import { sdkDiscards } from "./sdk-discards.js";
@@ -58,6 +59,7 @@ export const INVARIANTS: readonly Invariant[] = [
   settingsHold,
   beforeSendDecides,
   rateLimitsHold,
+  rulesHold,
   transformationsHold,
   batchesHold,
 ];

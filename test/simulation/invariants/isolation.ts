@@ -11,8 +11,7 @@ export const isolation: Invariant = {
   check({ scenario, cast, messages, postsOf }) {
     const { acknowledgements, runs } = cast.history;
     const wrong: string[] = [];
-    if (scenario.steps.some(({ kind }) => kind === "disk" || kind === "cluster" || kind === "race"))
-      return wrong;
+    if (scenario.steps.some(({ kind }) => ["disk", "cluster", "race", "worker"].includes(kind))) return wrong;
     const acknowledged = new Map<string, number>();
     for (const { sourceId, messageIds, atMs } of acknowledgements)
       for (const messageId of messageIds)

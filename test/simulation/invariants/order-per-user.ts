@@ -6,13 +6,13 @@ import type { Invariant } from "./invariant.js";
 export const orderPerUser: Invariant = {
   name: "order-per-user",
   promise:
-    'With `order: "user"`, a message is sent only after every earlier message of its user has ended: it was taken, or no further attempt follows. A process that follows a crash begins again in order. A replay ignores order.',
+    'With `order: "user"`, a message is sent only after every earlier message of its user has ended: it was taken, or no further attempt follows. A process that follows a crash begins again in order, and so do its threads when one of them dies. A replay ignores order.',
   check({ cast, messages, livesOf }) {
     const wrong: string[] = [];
     for (const destination of cast.destinations) {
       const { order, name, success } = destination.plan;
       if (order !== "user") continue;
-      /** By user and run: when the last of the earlier messages was done. */
+      /** By user, run and deaths of threads: when the last of the earlier messages was done. */
       const done = new Map<string, { readonly atMs: number; readonly messageId: string }>();
       for (const stored of messages) {
         const { messageId, message } = stored;
@@ -35,9 +35,12 @@ export const orderPerUser: Invariant = {
   },
 };
 
-function byRun(posts: readonly Post[]): Map<number, Post[]> {
-  const runs = new Map<number, Post[]>();
-  for (const post of posts) runs.set(post.run, [...(runs.get(post.run) ?? []), post]);
+function byRun(posts: readonly Post[]): Map<string, Post[]> {
+  const runs = new Map<string, Post[]>();
+  for (const post of posts) {
+    const run = `${post.run} ${post.deaths}`;
+    runs.set(run, [...(runs.get(run) ?? []), post]);
+  }
   return runs;
 }
 

@@ -21,8 +21,7 @@ export const recoveredGetsBacklog: Invariant = {
     "A destination that was down is probed within two minutes after it works again, or when the first waiting message is due. From the first delivery on, every message that had failed is sent at once, one after another, unless a `Retry-After` asks for more.",
   check(run) {
     const { scenario, cast } = run;
-    if (scenario.steps.some(({ kind }) => kind === "disk" || kind === "cluster" || kind === "race"))
-      return [];
+    if (scenario.steps.some(({ kind }) => ["disk", "cluster", "race", "worker"].includes(kind))) return [];
     return cast.destinations.flatMap((destination, index) => {
       // What one URL does says nothing about a destination with others. Changes of a destination begin everything again.
       const isChanged = scenario.steps.some(

@@ -45,6 +45,7 @@ function tooSoon({ posts, replayedAtMs }: Life, url: string, around: Around): st
     if (begin === undefined || next === undefined || ended?.retryAfter === undefined) return [];
     if (hurried.some((atMs) => atMs >= ended.atMs && atMs <= next.atMs)) return [];
     if (next.run !== post.run && !isRemembered(post, next, around)) return [];
+    if (next.run === post.run && next.deaths !== post.deaths && !isStored(post, next.atMs, around)) return [];
     // A restart with a clock that was set forward may take this much of the window.
     const lostMs = (next.run - begin.run) * MOST_DOWNTIME_MS;
     const { retryForMs } = destination.plan;
@@ -57,14 +58,20 @@ function tooSoon({ posts, replayedAtMs }: Life, url: string, around: Around): st
 }
 
 /** Whether the next process must know of the wait: it was stored, and no clock was set meanwhile. */
-function isRemembered({ run, ended }: Post, next: Post, { destination, offset, history }: Around): boolean {
+function isRemembered(post: Post, next: Post, around: Around): boolean {
+  const { run, ended } = post;
+  const { history } = around;
   const [before, after] = [history.runs[run - 1], history.runs[next.run - 1]];
   if (next.run !== run + 1 || before === undefined || after === undefined || ended === undefined)
     return false;
   const shownMs = after.startedMonotonicMs - (before.startedMonotonicMs + ended.atMs - before.startedAtMs);
   const passedMs = after.startedAtMs - ended.atMs;
-  const isStored = history.stored
+  return isStored(post, after.startedAtMs, around) && Math.abs(shownMs - passedMs) <= SAME_MS;
+}
+
+/** Whether the retry after a request was stored by then. */
+function isStored({ ended }: Post, byMs: number, { destination, offset, history }: Around): boolean {
+  return history.stored
     .retriesOf(destination.id, offset)
-    .some((atMs) => atMs >= ended.atMs && atMs <= after.startedAtMs);
-  return isStored && Math.abs(shownMs - passedMs) <= SAME_MS;
+    .some((atMs) => ended !== undefined && atMs >= ended.atMs && atMs <= byMs);
 }

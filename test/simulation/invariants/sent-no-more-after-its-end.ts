@@ -17,15 +17,15 @@ export const sentNoMoreAfterItsEnd: Invariant = {
         const { offset, messageId } = message;
         for (const [replays, { posts, outcomes }] of livesOf(destination, message).entries()) {
           const endMs = outcomes[0]?.atMs ?? Number.POSITIVE_INFINITY;
-          /** URL and run of each post that the collector knows to be accepted, or refused for good. */
+          /** URL, run and deaths of threads before each post that the collector knows to be accepted, or refused for good. */
           const known = new Set<string>();
-          for (const { url, run, atMs, ended } of posts) {
+          for (const { url, run, deaths, atMs, ended } of posts) {
             const doneMs = stored.doneAtMs(destination.id, offset, url, replays) ?? Number.POSITIVE_INFINITY;
             if (atMs > Math.min(endMs, doneMs))
               wrong.push(`${messageId} was sent to ${url} at ${atMs}, after its result was stored`);
-            else if (known.has(`${url} ${firstOf(run, finished)}`))
+            else if (known.has(`${url} ${firstOf(run, finished)} ${deaths}`))
               wrong.push(`${messageId} was sent to ${url} at ${atMs}, although it had answered for good`);
-            if (FINAL.has(ended?.what ?? "")) known.add(`${url} ${firstOf(run, finished)}`);
+            if (FINAL.has(ended?.what ?? "")) known.add(`${url} ${firstOf(run, finished)} ${deaths}`);
           }
         }
       }

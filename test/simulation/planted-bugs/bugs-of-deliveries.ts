@@ -7,6 +7,7 @@ export const BUGS_OF_DELIVERIES: readonly PlantedBug[] = [
     breaks: "A release that fails loses the retries that it had leased.",
     invariant: "acknowledged-is-settled",
     theme: "any",
+    workers: 1,
     withinSeeds: 10,
     foundAt: 10,
   },

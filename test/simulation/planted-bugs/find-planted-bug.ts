@@ -79,13 +79,14 @@ export function copySources(): SourceCopy {
 
 function simulate(
   folder: string,
-  { invariant, store, theme }: PlantedBug,
+  { invariant, store, theme, workers }: PlantedBug,
   { first, count }: Seeds,
 ): Promise<string> {
   const args = ["--import", "./scripts/source-loader.mjs", "test/simulation/main.ts"];
   args.push("--seed", String(first), "--seeds", String(count), "--invariant", invariant, "--no-shrink");
   if (store !== undefined) args.push("--store", store);
   if (theme !== undefined) args.push("--theme", theme);
+  if (workers !== undefined) args.push("--workers", String(workers));
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";

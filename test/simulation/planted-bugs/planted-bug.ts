@@ -9,6 +9,8 @@ export interface PlantedBug {
   readonly store?: "embedded" | "replicated";
   /** The theme of all runs. Absent: the seed decides. */
   readonly theme?: "any" | "people" | "deletions" | "waits";
+  /** How many threads work in runs with the embedded store. Absent: the seed decides. */
+  readonly workers?: 1 | 3;
   /** The simulation finds it within the seeds from 1 to this one. */
   readonly withinSeeds: number;
   /** The seed that found it last: `npm run simulate:planted` prints it. */

@@ -1,4 +1,10 @@
-import { type Identity, type NewBatch, openMemoryStore, type Settlement } from "@sluice/event-log";
+import {
+  type Identity,
+  type NewBatch,
+  type Offset,
+  openMemoryStore,
+  type Settlement,
+} from "@sluice/event-log";
 import { ClusterActor } from "../actors/cluster-actor.js";
 import { CollectorActor, type CollectorActorOptions } from "../actors/collector-actor.js";
 import { type History, newHistory } from "../actors/history.js";
@@ -6,7 +12,9 @@ import { Receivers } from "../actors/receivers.js";
 import type { Behaviour } from "../actors/sandboxes.js";
 import { SdkActor } from "../actors/sdk-actor.js";
 import type { Site } from "../actors/site.js";
+import { observeCalls } from "../actors/thread-calls.js";
 import { Warehouse } from "../actors/warehouse.js";
+import type { WorkerThread } from "../actors/workers.js";
 import { Disk } from "../world/disk.js";
 import type { ProcessClock } from "../world/machine.js";
 import { ProfileDisk } from "../world/profile-disk.js";
@@ -60,6 +68,8 @@ export interface Cast {
   readonly history: History;
   readonly disk: Disk;
   readonly collector: Site;
+  /** A thread of the collector that works, by its place. Undefined: none runs besides the main one. */
+  readonly worker: (place: number) => WorkerThread | undefined;
   /** The same, if it is a cluster. */
   readonly cluster: ClusterActor | undefined;
   readonly receivers: Receivers;
@@ -110,16 +120,16 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     }
   };
   disk.onResult = (call, args, result) => {
-    if (call === "log.append" && folder !== undefined)
-      history.appended.add(
-        args[0] as NewBatch,
-        (result as { duplicates: readonly number[] }).duplicates,
-        world.elapsedMs,
-      );
+    if (call === "log.append" && folder !== undefined) {
+      const { duplicates, first } = result as { duplicates: readonly number[]; first?: Offset };
+      if (first !== undefined) history.firsts.push({ offset: first, atMs: world.elapsedMs });
+      if (scenario.workers === 1) history.appended.add(args[0] as NewBatch, duplicates, world.elapsedMs);
+    }
     if (call !== "consumers.retryNow") return;
     for (const offset of result as readonly number[])
       history.stored.addRequeue(String(args[0]), offset, world.elapsedMs);
   };
+  if (folder !== undefined) folder.onJoin = (port) => observeCalls(port, { world, history, disk });
   const receivers = new Receivers(world, history);
   const warehousePlan = scenario.warehouse;
   const server = new Warehouse(world);
@@ -130,17 +140,14 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     scenario.store === "replicated"
       ? new ClusterActor({ world, history, disk, receivers, folder: newFolder() })
       : undefined;
-  const collector: Site =
-    cluster ??
+  const single = (): CollectorActor =>
     new CollectorActor({
-      world,
-      history,
-      disk,
-      receivers,
+      ...{ world, history, disk, receivers, workers: scenario.workers },
       // Retention keeps what the event catalog has not read.
       watchersAreSlowerBy: folder === undefined ? 10_000 : 100,
       durable: folder === undefined ? memoryDurable(profiles) : embeddedDurable(folder, profiles),
     });
+  const collector: Site = cluster ?? single();
   await world.until(collector.start(), 60_000, "the first start of the collector");
   const call = <T>(method: string, path: string, body?: object): Promise<T> =>
     world.until(collector.api(method, path, body) as Promise<T>, 60_000, `${method} ${path}`);
@@ -208,6 +215,7 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     history,
     disk,
     collector,
+    worker: (place) => (collector instanceof CollectorActor ? collector.worker(place) : undefined),
     cluster,
     receivers,
     sdks,

@@ -21,11 +21,16 @@ const THEMES: readonly Theme[] = [
   "waits",
 ];
 const WAREHOUSE_SHARE = 0.4;
+/** Of the runs with the embedded store. */
+const SPREAD_SHARE = 0.35;
+const WORKERS = 3;
 
 /** What the seed does not decide. */
 interface Given {
   readonly store?: Scenario["store"] | undefined;
   readonly theme?: Theme | undefined;
+  /** How many threads work, if the store allows more than one. */
+  readonly workers?: number | undefined;
 }
 
 /** Makes the scenario of a seed. */
@@ -33,11 +38,11 @@ export function generate(seed: number, given: Given = {}): Scenario {
   const random = seededRandom(seed, "scenario");
   const theme = given.theme ?? random.fork("theme").pick(THEMES);
   const sources = random.integer(1, 2);
+  const store = given.store ?? anyStore(random.fork("store"));
+  const spread = random.fork("workers").chance(SPREAD_SHARE) ? WORKERS : 1;
+  const workers = store === "embedded" ? (given.workers ?? spread) : 1;
   const cast: Scenario = {
-    seed,
-    theme,
-    store: given.store ?? anyStore(random.fork("store")),
-    sources,
+    ...{ seed, theme, store, sources, workers },
     sdks: Array.from({ length: random.integer(1, 2) }, (_, index) => anySdk(random, index, sources)),
     destinations: Array.from({ length: random.integer(1, 3) }, (_, index) =>
       anyDestination(random, index, sources, theme),

@@ -40,6 +40,8 @@ export interface Scenario {
   readonly theme: Theme;
   /** Where messages are kept: a store in memory, the embedded store in a folder, or the replicated store of a cluster. */
   readonly store: "memory" | "embedded" | "replicated";
+  /** How many threads of the collector work, the main one included. */
+  readonly workers: number;
   readonly sources: number;
   readonly sdks: readonly SdkPlan[];
   readonly destinations: readonly DestinationPlan[];

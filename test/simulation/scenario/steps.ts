@@ -21,6 +21,7 @@ import { type SourceStep, sourceSteps } from "./steps/source.js";
 import { type StopStep, stopSteps } from "./steps/stop.js";
 import { type TransformationStep, transformationSteps } from "./steps/transformation.js";
 import { type WarehouseStep, warehouseSteps } from "./steps/warehouse.js";
+import { type WorkerStep, workerSteps } from "./steps/worker.js";
 
 /** One thing that happens in a run. */
 export type Step =
@@ -43,7 +44,8 @@ export type Step =
   | SourceStep
   | TransformationStep
   | FrontStep
-  | WarehouseStep;
+  | WarehouseStep
+  | WorkerStep;
 
 /**
  * A kind of step. To add one: write a file in `steps/`, add its type to `Step`, and the kind to `STEP_KINDS`.
@@ -77,6 +79,7 @@ export const STEP_KINDS: readonly StepKind<never>[] = [
   transformationSteps,
   frontSteps,
   warehouseSteps,
+  workerSteps,
 ] as unknown as readonly StepKind<never>[];
 
 export function runStep(step: Step, cast: Cast): void {

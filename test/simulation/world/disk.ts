@@ -151,6 +151,7 @@ const STORE_PORTS: Readonly<Record<string, PortCalls>> = {
 const STORE_CALLS: PortCalls = {
   name: "store",
   writes: ["purge", "compact", "clear"],
+  subscribes: ["share"],
   synchronous: ["stats", "health"],
 };
 const PROFILE_CALLS: PortCalls = { name: "profiles", writes: ["commit", "compact"] };

@@ -35,11 +35,17 @@ export class ProcessClock implements Clock {
   #isAlive = true;
   #peak = 0;
 
-  constructor(machine: Machine, random: Random) {
+  /** `process`: it is that of a thread of this process. */
+  constructor(machine: Machine, random: Random, process?: ProcessClock) {
     this.#machine = machine;
     this.#random = random;
-    this.#startedAtMs = machine.world.nowMs;
-    this.#startWallMs = machine.wallMs;
+    this.#startedAtMs = process === undefined ? machine.world.nowMs : process.#startedAtMs;
+    this.#startWallMs = process === undefined ? machine.wallMs : process.#startWallMs;
+  }
+
+  /** The clock of another thread of the process. */
+  thread(random: Random): ProcessClock {
+    return new ProcessClock(this.#machine, random, this);
   }
 
   get isAlive(): boolean {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteStore, type Store } from "@sluice/event-log";
 import type { Clock } from "@sluice/resilience";
+import type { SimulatedPort } from "./ports.js";
 import { ThreadInThisThread } from "./thread-in-this-thread.js";
 
 /** When messages are dropped. */
@@ -28,6 +29,8 @@ export class SqliteFolder {
   #directory = newFolder();
   #open: Store | undefined;
   #crashed = false;
+  /** Another thread is about to call the store over a port of its own. */
+  onJoin: (port: SimulatedPort) => void = () => {};
   /** The configuration of the next process. */
   limits: RetentionLimits;
 
@@ -53,7 +56,7 @@ export class SqliteFolder {
       },
       retention: this.limits,
       tuning: TUNING,
-      startThread: (options) => new ThreadInThisThread(options),
+      startThread: (options) => new ThreadInThisThread(options, (port) => this.onJoin(port)),
     });
     return this.#open;
   }

@@ -3,15 +3,19 @@ import type { FromWorker, ToWorker } from "../../../packages/event-log/src/sqlit
 import type { WorkerOptions } from "../../../packages/event-log/src/sqlite/calls/tuning.js";
 import type { StoreThread } from "../../../packages/event-log/src/sqlite/client/start-worker.js";
 import { StoreServer } from "../../../packages/event-log/src/sqlite/thread/store-server.js";
+import { cloned, type SimulatedPort } from "./ports.js";
 
 /** The store's thread, without a thread: its messages arrive with the next turns of the event loop. */
 export class ThreadInThisThread extends EventEmitter implements StoreThread {
   readonly #inbox: ToWorker[] = [];
   #server: StoreServer | undefined;
+  readonly #onJoin: (port: SimulatedPort) => void;
   #isKilled = false;
 
-  constructor(options: WorkerOptions) {
+  /** `onJoin`: another thread is about to call over a port of its own. */
+  constructor(options: WorkerOptions, onJoin: (port: SimulatedPort) => void = () => {}) {
     super();
+    this.#onJoin = onJoin;
     setImmediate(() => {
       this.#server = new StoreServer(
         {
@@ -26,7 +30,9 @@ export class ThreadInThisThread extends EventEmitter implements StoreThread {
 
   postMessage(message: ToWorker): void {
     if (this.#isKilled) return;
-    this.#inbox.push(structuredClone(message));
+    const isJoin = message.kind === "join";
+    if (isJoin) this.#onJoin(message.port as unknown as SimulatedPort);
+    this.#inbox.push(cloned(message, isJoin ? [message.port] : []) as ToWorker);
     setImmediate(() => {
       const first = this.#inbox.shift();
       if (first !== undefined) this.#server?.serve(first);

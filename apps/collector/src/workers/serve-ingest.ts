@@ -1,4 +1,4 @@
-import { systemClock } from "@sluice/resilience";
+import { type Clock, systemClock } from "@sluice/resilience";
 import { serve } from "@sluice/resilience/node";
 import type { CompanionParts } from "../delivery/workers/serve-delivery.js";
 import { amountsOfProcess } from "../http/body/amounts-by-address.js";
@@ -23,14 +23,18 @@ const TELL_EVERY_MS = 50;
 type WrongKeyRequest = Parameters<WrongKeys["add"]>[0];
 
 /** Takes requests in this thread, for the main thread at the other end of the port. */
-export async function serveIngest(data: IngestThreadData, parts: CompanionParts): Promise<void> {
+export async function serveIngest(
+  data: IngestThreadData,
+  parts: CompanionParts,
+  given: { readonly clock?: Clock; readonly startServer?: typeof startServer } = {},
+): Promise<void> {
   const { port, passedOn, shared, thread, options } = data;
   const { store, suppressions, logger } = parts;
-  const clock = systemClock;
+  const { clock = systemClock, startServer: start = startServer } = given;
   const all = { ...HTTP_LIMITS, ...options.httpLimits };
   // The system deals connections out evenly, so that each thread can have its part of the places.
   const limits = { ...all, maxConnections: Math.ceil(all.maxConnections / (shared.inTurn.threads - 1)) };
-  const tally = threadTally(() => server.notify({ kind: "counts", counts: tally.take() }));
+  const tally = threadTally(clock, () => server.notify({ kind: "counts", counts: tally.take() }));
   const live = {
     watched: data.isWatched,
     publish: (event: Extract<IngestNotice, { kind: "live" }>["event"]) =>
@@ -58,7 +62,7 @@ export async function serveIngest(data: IngestThreadData, parts: CompanionParts)
   let listening: HttpServer | undefined;
   const api: IngestThreadApi = {
     async listen({ host, port: at }, heads) {
-      listening = await startServer({
+      listening = await start({
         ...{ host, port: at, isShared: true, clock, limits, budget },
         inTurn: amountsOfProcess(shared.inTurn, thread),
         routes: routesOf(heads, own, passedOn),
@@ -97,13 +101,13 @@ function routesOf(
 const TOLD_LENGTH = 200;
 
 /** Counts everything for the main thread. `tell` is called soon after something was counted. */
-function threadTally(tell: () => void) {
+function threadTally(clock: Clock, tell: () => void) {
   let cancel: (() => void) | undefined;
   const changed = (): void => {
-    cancel ??= systemClock.after(TELL_EVERY_MS, tell);
+    cancel ??= clock.after(TELL_EVERY_MS, tell);
   };
   const http = httpTally(changed);
-  const ingest = ingestTally(systemClock, changed);
+  const ingest = ingestTally(clock, changed);
   let wrongKeys: WrongKeyRequest[] = [];
   let planRefusals: PlanRefusal[] = [];
   return {

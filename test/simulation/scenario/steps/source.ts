@@ -1,5 +1,7 @@
+import type { ApiError } from "../../actors/call-api.js";
 import type { Random } from "../../world/random.js";
 import { aim } from "../aim.js";
+import type { Cast } from "../cast.js";
 import { insist } from "../insist.js";
 import type { StepKind } from "../steps.js";
 
@@ -19,10 +21,10 @@ export type SourceChange =
   /** A plan refuses them. */
   | { readonly do: "plan" };
 
-export const BLOCKED_EVENT = "Rare";
+export const RARE_EVENT = "Rare";
 
 /** The property is always a number, so every event of this name violates it. */
-const PLAN = { track: { [BLOCKED_EVENT]: { type: "object", properties: { n: { type: "string" } } } } };
+const PLAN = { track: { [RARE_EVENT]: { type: "object", properties: { n: { type: "string" } } } } };
 
 export const sourceSteps: StepKind<SourceStep> = {
   kind: "source",
@@ -62,14 +64,39 @@ export const sourceSteps: StepKind<SourceStep> = {
       });
     } else if (what.do === "block") {
       history.blocking.add(target.id);
-      void insist(world, patch({ blockedEvents: [BLOCKED_EVENT] }));
+      void insist(world, patch({ blockedEvents: [RARE_EVENT] }));
       world.after(forMs, () => void insist(world, patch({ blockedEvents: [] })));
-    } else {
-      void insist(world, () => collector.api("PUT", `${path}/plan`, { plan: PLAN, mode: "refuse" }));
-      world.after(forMs, () => void collector.api("DELETE", `${path}/plan`).catch(() => {}));
-    }
+    } else refuse({ world, history, collector }, target.id, forMs);
   },
 };
+
+/** A plan of a source refuses an event for a while. */
+export function refuse(
+  { world, history, collector }: Pick<Cast, "world" | "history" | "collector">,
+  sourceId: string,
+  forMs: number,
+): void {
+  const path = `/sources/${sourceId}/plan`;
+  const end = { sourceId, atMs: world.elapsedMs + forMs, isDone: false };
+  history.ends.push(end);
+  void insist(world, () => collector.api("PUT", path, { plan: PLAN, mode: "refuse" })).then(() => {
+    const { elapsedMs } = world;
+    const isEnding = history.ends.some(
+      (one) => one.sourceId === sourceId && one.atMs <= elapsedMs && !one.isDone,
+    );
+    if (!isEnding) history.refusing.push({ sourceId, fromMs: elapsedMs });
+  });
+  world.after(forMs, () => {
+    void insist(world, () => collector.api("DELETE", path).catch(unlessGone)).then(() => {
+      end.isDone = true;
+    });
+  });
+}
+
+function unlessGone(error: unknown): void {
+  const { answer } = error as ApiError;
+  if (typeof answer === "string" || answer.status !== 404) throw error;
+}
 
 function anyChange(random: Random): SourceChange {
   const kind = random.pick(["limit", "limit", "block", "plan"] as const);

@@ -1,10 +1,12 @@
 import { idDigest, idDigestKey, type JoinedStore, joinStore } from "@sluice/event-log";
 import { systemClock } from "@sluice/resilience";
 import { type CallPort, serve } from "@sluice/resilience/node";
-import { BUILT_IN_TYPES, type Catalog, createCatalog } from "../../destinations/catalog.js";
+import type { CollectorOptions } from "../../collector-options.js";
+import { BUILT_IN_TYPES, type Catalog, type CatalogDeps, createCatalog } from "../../destinations/catalog.js";
 import { loadPackages } from "../../destinations/defined/load-packages.js";
 import { secretBox } from "../../destinations/secret-box.js";
 import { FollowedSuppressions, type Purge } from "../../documents/followed-suppressions.js";
+import { defined } from "../../process/defined.js";
 import type { LogFields, Logger, LogLevel } from "../../process/telemetry/logger.js";
 import { tracingOfThread } from "../../process/telemetry/tracing.js";
 import { egressPolicy } from "../../sender/egress-policy.js";
@@ -23,6 +25,9 @@ export interface CompanionParts {
   readonly logger: Logger;
 }
 
+/** What a thread may be given besides, as the main thread. */
+export type GivenToThread = Pick<CollectorOptions, "clock" | "resolve" | "openEndpoint" | "openSandboxes">;
+
 /**
  * Runs a delivery in this thread for the main thread at the other end of `parent`. `join`: starts what else the thread does, if there is
  * something.
@@ -31,7 +36,9 @@ export function serveDelivery(
   parent: CallPort & { close(): void },
   data: DeliveryThreadData,
   join: (companion: unknown, parts: CompanionParts) => Promise<void>,
+  given: GivenToThread = {},
 ): void {
+  const { clock = systemClock, openSandboxes } = given;
   const notify: Notify = (notice) => server.notify(notice);
   const begun = Promise.withResolvers<void>();
   const live = {
@@ -50,19 +57,19 @@ export function serveDelivery(
     async start({ port, assigned, purges, isWatched, mayBegin, companion }: DeliveryStart) {
       live.watched = isWatched;
       if (mayBegin) begun.resolve();
-      const store = await joinStore(port, systemClock);
+      const store = await joinStore(port, clock);
       const digest = idDigest(idDigestKey(data.key));
       suppressions = await new FollowedSuppressions({ store, digest }, purges).follow();
       suppressions.takePurges(purged);
       const logger = loggerTo(notify);
-      const secrets = secretBox(data.key);
-      const transformations = await openTransformations({ config: store.config, secrets });
+      const sealed = { config: store.config, secrets: secretBox(data.key) };
+      const transformations = await openTransformations({ ...sealed, ...defined({ openSandboxes }) });
       const started = await runDelivery({
         store,
         suppressions,
         transformations,
-        catalog: await catalogOf(data, logger),
-        clock: systemClock,
+        catalog: await catalogOf(data, logger, { ...given, clock }),
+        clock,
         policy: data.policy,
         logger: logger.with({ component: "delivery" }),
         events: eventsTo(notify, logger, live),
@@ -122,10 +129,11 @@ type LivePublish = (
 async function catalogOf(
   { key, allowTargets, packages, folder, exportsFolder }: DeliveryThreadData,
   logger: Logger,
+  { clock, resolve, openEndpoint }: Pick<CatalogDeps, "clock" | "resolve" | "openEndpoint">,
 ): Promise<Catalog> {
   const log = logger.with({ component: "destinations" });
   return createCatalog({
-    clock: systemClock,
+    ...{ clock, ...defined({ resolve, openEndpoint }) },
     secrets: secretBox(key),
     egress: egressPolicy({ allow: allowTargets }),
     exportsFolder,

@@ -1,0 +1,26 @@
+import type { Invariant } from "./invariant.js";
+
+/** Changes of what is admitted. */
+export const rulesHold: Invariant = {
+  name: "rules-hold",
+  promise:
+    "Once the collector has answered that the plan of a source refuses an event, none is stored from it, whichever thread took the request, and whatever was under way.",
+  check({ cast, messages }) {
+    const { refusing, ends } = cast.history;
+    const firsts = cast.history.firsts.toSorted((a, b) => a.offset - b.offset);
+    return refusing.flatMap(({ sourceId, fromMs }) => {
+      const own = ends.filter((end) => end.sourceId === sourceId && end.atMs > fromMs);
+      const untilMs = Math.min(...own.map(({ atMs }) => atMs));
+      return messages.flatMap((stored) => {
+        const { offset, messageId, message } = stored;
+        if (stored.sourceId !== sourceId || message.event !== RARE_EVENT) return [];
+        const atMs = firsts.findLast((first) => first.offset <= offset)?.atMs ?? 0;
+        return atMs > fromMs && atMs < untilMs
+          ? [`${messageId} was stored at ${atMs}, and its event was refused from ${fromMs} on`]
+          : [];
+      });
+    });
+  },
+};
+
+const RARE_EVENT = "Rare";
