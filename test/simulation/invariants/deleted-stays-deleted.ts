@@ -19,13 +19,15 @@ export const deletedStaysDeleted: Invariant = {
         wrong.push(`the deletion of ${deletion.identity} is ${state ?? "lost"}`);
       wrong.push(...leftOf(run, deletion));
       const user = deletion.identity.slice(2);
-      const isBack = [...messages, ...dropped].some(
+      const own = [...messages, ...dropped].filter(
         ({ message, onlyDestinations }) =>
           (message.userId === user || (message as { previousId?: unknown }).previousId === user) &&
           onlyDestinations === undefined,
       );
-      if (deletion.identity.startsWith("u:") && !isBack && profileIds.has(user))
-        wrong.push(`there is a profile of ${user}, who was deleted`);
+      const isBack = own.some(({ sourceId }) => cast.sources.some(({ id }) => id === sourceId));
+      if (!deletion.identity.startsWith("u:") || isBack) continue;
+      if (profileIds.has(user)) wrong.push(`there is a profile of ${user}, who was deleted`);
+      for (const { messageId } of own) wrong.push(`${messageId} says something of ${user}, who was deleted`);
     }
     return wrong;
   },
