@@ -116,4 +116,13 @@ export const BUGS_OF_STORES: readonly PlantedBug[] = [
     withinSeeds: 40,
     foundAt: 8,
   },
+  {
+    name: "delivers-copies-of-deleted",
+    breaks: "Copies of a deleted user's messages that wait in memory are delivered.",
+    invariant: "deleted-stays-deleted",
+    store: "embedded",
+    theme: "deletions",
+    withinSeeds: 20,
+    foundAt: 2,
+  },
 ];
