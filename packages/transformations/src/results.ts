@@ -1,4 +1,4 @@
-import type { JsonObject } from "@sluice/protocol";
+import { type JsonObject, LIMITS } from "@sluice/protocol";
 import { SAME, type ThreadResult } from "./thread/answer.js";
 import type { FixedFields, TransformFailure, TransformItem, TransformResult } from "./transform.js";
 
@@ -37,7 +37,7 @@ function changed(field: string, index: number | undefined): string {
 const OTHER_DIGITS = /[[,:]\s*(?:-?\d(?:[\d.]*[eE]|[\d.]{15}|\d*\.\d*0\b|\.0{6})|-0\b)/;
 
 /** Whether `JSON.stringify` may write a number of the text with other digits. */
-export const mayHoldOtherDigits = (text: string): boolean => OTHER_DIGITS.test(text);
+const mayHoldOtherDigits = (text: string): boolean => OTHER_DIGITS.test(text);
 
 /** TypeScript's library does not declare these of JSON yet. */
 const { parse, rawJSON } = JSON as unknown as {
@@ -60,7 +60,6 @@ type Container = { [key: string]: unknown };
  */
 export function parseKeepingDigits(text: string, original: string): unknown {
   const result: unknown = JSON.parse(text);
-  if (!mayHoldOtherDigits(original)) return result;
   const { marked, raw } = parseMarking(original);
   if (raw.size === 0) return result;
   const pairs: [from: unknown, to: unknown][] = [[marked, result]];
@@ -115,7 +114,34 @@ export function readResult(result: ThreadResult, { json, fixed }: TransformItem)
   if (typeof result !== "string" && result.kind !== "texts") return result;
   const { texts, isArray, logs } =
     typeof result === "string" ? { texts: [result], isArray: false, logs: [] } : result;
-  const messages = texts.map((text) => parseKeepingDigits(text, json) as JsonObject);
+  const hasOtherDigits = mayHoldOtherDigits(json);
+  if (hasOtherDigits && !isArray && texts[0] === canonical(json)) return { kind: "same", logs };
+  const tooLarge = sizeFailure(texts, isArray);
+  if (tooLarge !== undefined) return { kind: "failed", ...tooLarge, logs };
+  const messages = texts.map(
+    (text) => (hasOtherDigits ? parseKeepingDigits(text, json) : JSON.parse(text)) as JsonObject,
+  );
   const failure = identifyResults(fixed, messages, isArray);
   return failure === undefined ? { kind: "messages", messages, logs } : { kind: "failed", ...failure, logs };
+}
+
+/** The message as the VM writes it when nothing was changed. */
+function canonical(text: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    // Nested too deeply for this thread's stack.
+    return undefined;
+  }
+}
+
+function sizeFailure(texts: readonly string[], isArray: boolean): TransformFailure | undefined {
+  for (const [index, text] of texts.entries()) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= LIMITS.messageBytes) continue;
+    const which = isArray ? `Element ${index} of the array` : "The message";
+    const message = `${which} has ${bytes} bytes; at most ${LIMITS.messageBytes} are allowed`;
+    return { code: "too_large", message };
+  }
+  return undefined;
 }

@@ -1,5 +1,3 @@
-import { LIMITS } from "@sluice/protocol";
-import { mayHoldOtherDigits } from "../results.js";
 import type { LogLine, TransformFailure } from "../transform.js";
 import { SAME, type ThreadResult } from "./answer.js";
 
@@ -14,9 +12,8 @@ export function placeIn(stack: string, shift: number): Pick<TransformFailure, "l
   return { line: Number(line), ...(shifted > 0 ? { column: shifted } : {}) };
 }
 
-/** Reads the lines of `VmRunner`. `texts` are the messages as they were received. */
+/** Reads the lines of `VmRunner`. */
 export class LineReader {
-  readonly #texts: readonly string[];
   readonly #shift: number;
   readonly #isFull: () => boolean;
   readonly done: ThreadResult[] = [];
@@ -24,8 +21,7 @@ export class LineReader {
   logs: LogLine[] = [];
 
   /** `isFull`: whether the VM has little memory left. */
-  constructor(texts: readonly string[], shift: number, isFull: () => boolean) {
-    this.#texts = texts;
+  constructor(shift: number, isFull: () => boolean) {
     this.#shift = shift;
     this.#isFull = isFull;
   }
@@ -42,10 +38,10 @@ export class LineReader {
       } else if (line[0] === "A") {
         const count = Number(rest);
         const texts = lines.slice(i + 1, i + 1 + count).map((one) => one.slice(1));
-        this.#end(this.#sized({ kind: "texts", texts, isArray: true }));
+        this.#end({ kind: "texts", texts, isArray: true });
         i += count;
       } else if (line === "S") this.#end({ kind: "same" });
-      else if (line[0] === "M") this.#end(this.#single(rest));
+      else if (line[0] === "M") this.#end({ kind: "texts", texts: [rest], isArray: false });
       else this.#end(line === "N" ? { kind: "dropped" } : this.#failure(rest));
     }
   }
@@ -56,20 +52,6 @@ export class LineReader {
     this.done.push(plain ?? { ...result, logs });
     // A result that has no lines yet keeps the list too: the next message must not write into it.
     if (plain === undefined) this.logs = [];
-  }
-
-  #single(text: string): Unlogged {
-    const original = this.#texts[this.done.length] as string;
-    if (mayHoldOtherDigits(original) && text === canonical(original)) return { kind: "same" };
-    return this.#sized({ kind: "texts", texts: [text], isArray: false });
-  }
-
-  #sized(result: { kind: "texts"; texts: string[]; isArray: boolean }): Unlogged {
-    const large = result.texts.findIndex((one) => Buffer.byteLength(one) > LIMITS.messageBytes);
-    if (large < 0) return result;
-    const which = result.isArray ? `Element ${large} of the array` : "The message";
-    const message = `${which} has ${Buffer.byteLength(result.texts[large] as string)} bytes; at most ${LIMITS.messageBytes} are allowed`;
-    return { kind: "failed", code: "too_large", message };
   }
 
   #failure(json: string): Unlogged {
@@ -89,13 +71,3 @@ function plainOf(result: Unlogged): string | undefined {
 /** A result whose lines of log are still to be added. */
 type Unlogged = WithoutLogs<Exclude<ThreadResult, string>>;
 type WithoutLogs<Union> = Union extends unknown ? Omit<Union, "logs"> : never;
-
-/** The message as the VM writes it when nothing was changed. */
-function canonical(text: string): string | undefined {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch {
-    // Nested too deeply for this thread's stack.
-    return undefined;
-  }
-}

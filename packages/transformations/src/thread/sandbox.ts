@@ -243,7 +243,7 @@ export class Sandbox {
   /** Runs messages within the time. */
   run(times: readonly number[], texts: readonly string[], deadlineMs: number): BatchAnswer {
     const vm = this.#vm;
-    const reader = new LineReader(texts, vm.shift, () => vm.isFull);
+    const reader = new LineReader(vm.shift, () => vm.isFull);
     vm.allow(deadlineMs);
     const lengths = texts.map(({ length }) => length);
     const batch = vm.context.newString(`${JSON.stringify([times, lengths])}\n${texts.join("")}`);
