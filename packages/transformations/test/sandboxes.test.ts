@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { openSandboxes, type TransformCode, type TransformResult } from "../src/index.js";
 import { codeOf, fixedOf, itemOf, itemsOf, TIME_MS } from "./items.js";
@@ -100,12 +100,15 @@ describe("a transformation", () => {
   });
 
   it("has sha256, which is that of every other language", async () => {
-    const code = "export default (m, { sha256 }) => ({ a: sha256('abc'), b: sha256('ä\\u0000b', 'key') })";
+    const code = `export default (m, { sha256 }) => ({
+      a: sha256("abc"), b: sha256("ä\\u0000b", "key"), c: ["", "\\uFEFFä", "\u{1F600}", "a\\u0000b", "\\uD800"].map((one) => sha256(one)),
+    })`;
     expect(await runOne(code)).toMatchObject({
       messages: [
         {
           a: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
           b: createHmac("sha256", "key").update("ä\0b").digest("hex"),
+          c: ["", "\uFEFFä", "\u{1F600}", "a\0b", "\uFFFD"].map((one) => hash("sha256", one)),
         },
       ],
     });

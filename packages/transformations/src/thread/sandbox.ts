@@ -215,8 +215,8 @@ export class Sandbox {
     const { context } = vm;
     vm.shift = 0;
     const program = handleOf(vm.evaluate(`(${PROGRAM})`, "sandbox"));
-    const sha256 = context.newFunction("sha256", (json) =>
-      context.newString(hashOf(context.getString(json))),
+    const sha256 = context.newFunction("sha256", (text, isJson) =>
+      context.newString(hashOf(context.getString(text), isJson !== undefined)),
     );
     const runner = handleOf(vm.call(program, sha256));
     vm.shift = code.shift;
@@ -294,8 +294,8 @@ function answerOf({ done }: LineReader): BatchAnswer {
   return { done: done.slice(0, at), stopped: { failure, logs, isKnown: true } };
 }
 
-function hashOf(json: string): string {
-  const [text, key] = JSON.parse(json) as [string, string?];
+function hashOf(given: string, isJson: boolean): string {
+  const [text, key] = isJson ? (JSON.parse(given) as [string, string?]) : [given];
   return key === undefined ? hash("sha256", text) : createHmac("sha256", key).update(text).digest("hex");
 }
 

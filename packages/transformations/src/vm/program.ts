@@ -3,6 +3,13 @@ import { describeError, makeWriteMessage, makeWriteResult, readError } from "./r
 import { makeCall, makeRunner } from "./runner.js";
 import { allowOwnFields, freezeEverything, keepGlobals, replaceChanceAndEval, replaceTime } from "./seal.js";
 
+declare global {
+  interface String {
+    /** TypeScript's library does not declare it yet. */
+    isWellFormed(): boolean;
+  }
+}
+
 /** What a transformation finds besides the language's own objects: `console`. */
 const GLOBALS = [
   ...["globalThis", "undefined", "Infinity", "NaN", "console"],
@@ -42,12 +49,16 @@ const FLUSH_CHARS = 262_144;
 /** Limits of one message's result. Bytes are counted outside; these keep the VM from writing what is refused anyway. */
 const RESULT_LIMITS = { messages: 100, chars: 512_000 };
 
-/** Makes `sha256`, which the host computes. Texts travel as JSON, because the border ends a text at U+0000. */
-function makeSha256(hash: (json: string) => string): object {
+/**
+ * Makes `sha256`, which the host computes. A text travels as JSON if the border would change it: that ends a text at U+0000, and knows no
+ * halves of surrogate pairs.
+ */
+function makeSha256(hash: (text: string, isJson?: true) => string): object {
   return Object.freeze((text: unknown, key?: unknown): string => {
     if (typeof text !== "string" || (key !== undefined && typeof key !== "string"))
       throw new TypeError("sha256 takes a text, and perhaps a key");
-    return hash(JSON.stringify(key === undefined ? [text] : [text, key]));
+    if (key === undefined && !text.includes("\0") && text.isWellFormed()) return hash(text);
+    return hash(JSON.stringify(key === undefined ? [text] : [text, key]), true);
   });
 }
 
