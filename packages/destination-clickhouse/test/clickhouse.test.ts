@@ -92,10 +92,12 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on ClickHouse's 
     for (const one of [
       ...[of("m1", user, "a1"), of("m2", undefined, "a1"), of("m3", "u2", "a2"), of("m4", undefined, "a2")],
       ...[joined, of("m6", undefined, "a3"), of("m7", "a3", "a1")],
+      // Clients send an empty user id for a visitor.
+      ...[of("m8", "", "a1"), of("m9", "", "a2")],
     ])
       await deliver(open, one);
     expect(await open.erase?.({ userId: user }, attempt())).toMatchObject({ reason: "erased" });
-    expect(await idsIn(settings.table)).toEqual(["m3", "m4", "m7"]);
+    expect(await idsIn(settings.table)).toEqual(["m3", "m4", "m7", "m9"]);
     expect(await open.erase?.({ anonymousId: "a2" }, attempt())).toMatchObject({ reason: "erased" });
     expect(await idsIn(settings.table)).toEqual(["m3", "m7"]);
   });

@@ -11,10 +11,10 @@ export interface KafkaRecord {
 
 /** The user is the key, so that the messages of a user are in one partition, in order. */
 export function recordOf({ id, sourceId, receivedAtMs, payload, trace }: OutgoingMessage): KafkaRecord {
-  // An alias names its fields as webhooks do.
-  const key = payload.userId ?? payload["User ID"] ?? payload.anonymousId ?? null;
+  // An alias names its fields as webhooks do. Clients send an empty id where there is none.
+  const key = payload.userId || payload["User ID"] || payload.anonymousId;
   return {
-    key: key === null ? null : String(key),
+    key: key ? String(key) : null,
     value: Buffer.from(JSON.stringify(payload)),
     timestamp: String(receivedAtMs),
     headers: { "message-id": id, "source-id": sourceId, type: payload.type, ...trace },

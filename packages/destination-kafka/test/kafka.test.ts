@@ -106,6 +106,8 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
       message("m2", { userId: undefined, anonymousId: "a1" }),
       message("m3", { type: "alias", userId: undefined, "Previous ID": "a1", "User ID": "u1" }),
       message("m4", { type: "delete", event: undefined, userId: "u1" }),
+      // Clients send an empty user id for a visitor.
+      message("m5", { userId: "", anonymousId: "a1" }),
     );
     const records = await server.read(topic);
     const about = (id: string) => records.find(({ headers }) => headers["message-id"] === id);
@@ -119,6 +121,7 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real broker
     expect(about("m2")?.headers).toEqual({ "message-id": "m2", "source-id": "src_1", type: "track" });
     expect(about("m3")).toMatchObject({ key: "u1", headers: { type: "alias" } });
     expect(about("m4")).toMatchObject({ key: "u1", headers: { type: "delete" } });
+    expect(about("m5")).toMatchObject({ key: "a1" });
   });
 
   it.each(["gzip", "none"])(

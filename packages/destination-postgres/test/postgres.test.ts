@@ -268,13 +268,15 @@ describe.skipIf(!IS_INSTALLED && process.env.CI === undefined)("on a real server
       open,
       ...[of("m1", "u1", "a1"), of("m2", undefined, "a1"), of("m3", "u2", "a2"), of("m4", undefined, "a2")],
       ...[joined, of("m6", undefined, "a3"), of("m7", "a3", "a1")],
+      // Clients send an empty user id for a visitor.
+      ...[of("m8", "", "a1"), of("m9", "", "a2")],
     );
     expect(await open.erase?.({ userId: "u1" }, attempt())).toMatchObject({
       kind: "delivered",
       reason: "erased",
     });
     const left = await server.query(`select message_id from ${settings.table} order by 1`);
-    expect(left.map(({ message_id }) => message_id)).toEqual(["m3", "m4", "m7"]);
+    expect(left.map(({ message_id }) => message_id)).toEqual(["m3", "m4", "m7", "m9"]);
     expect(await open.erase?.({ anonymousId: "a2" }, attempt())).toMatchObject({ reason: "erased" });
     expect(await countOf(settings)).toBe(2);
   });

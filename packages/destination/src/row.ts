@@ -50,10 +50,10 @@ export function rowOf({
     type,
     event: text(event),
     name: text(name),
-    user_id: text(userId ?? newUserId),
-    anonymous_id: text(anonymousId),
-    group_id: text(groupId),
-    previous_id: text(previousId),
+    user_id: idText(userId) ?? idText(newUserId),
+    anonymous_id: idText(anonymousId),
+    group_id: idText(groupId),
+    previous_id: idText(previousId),
     timestamp,
     received_at: isoTime(receivedAtMs),
     position,
@@ -63,6 +63,11 @@ export function rowOf({
 
 function text(value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : String(value);
+}
+
+/** Clients send an empty id where there is none. As a value, it would be a user that visitors share, and hide them from a deletion. */
+function idText(value: unknown): string | undefined {
+  return text(value) || undefined;
 }
 
 let last = { ms: Number.NaN, iso: "" };

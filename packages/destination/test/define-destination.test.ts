@@ -4,6 +4,8 @@ import {
   DESTINATION_INTERFACE,
   type DestinationDefinition,
   defineDestination,
+  type OutgoingMessage,
+  rowOf,
 } from "../src/index.js";
 
 const GOOD: DestinationDefinition = {
@@ -60,4 +62,19 @@ it.each([
   ["28P01", "wrong password", undefined],
 ])("says what to do about %s %s", (code, message, advice) => {
   expect(connectionAdvice({ code, message }, "db:1")).toBe(advice);
+});
+
+it.each([
+  ["of no user", { userId: "", anonymousId: "a1" }, { anonymous_id: "a1" }],
+  ["of no visitor", { userId: "u1", anonymousId: "" }, { user_id: "u1" }],
+  ["of an alias", { userId: "", "User ID": "u1", "Previous ID": "" }, { user_id: "u1" }],
+  ["of no group", { userId: "u1", groupId: "" }, { user_id: "u1" }],
+])("a row leaves an empty id %s out", (_, ids, expected) => {
+  const payload = { type: "track", timestamp: "2026-01-01T00:00:00.000Z", ...ids };
+  const message = { id: "m1", sourceId: "src_1", receivedAtMs: 0, position: 1, payload };
+  const { user_id, anonymous_id, previous_id, group_id } = rowOf(message as unknown as OutgoingMessage);
+  expect({ user_id, anonymous_id, previous_id, group_id }).toEqual({
+    ...{ user_id: undefined, anonymous_id: undefined, previous_id: undefined, group_id: undefined },
+    ...expected,
+  });
 });

@@ -140,6 +140,7 @@ describe("the lane of a user", () => {
   it.each([
     [{ userId: "ann", anonymousId: "x" }, 5_009_271_815_946_492],
     [{ anonymousId: "ann" }, 5_009_271_815_946_492],
+    [{ userId: "", anonymousId: "ann" }, 5_009_271_815_946_492],
     [{ userId: "anne" }, 8_956_636_357_875_075],
     [{}, 3_338_908_027_751_811],
   ])("of %j never changes, because it is stored", (message, lane) => {

@@ -5,7 +5,8 @@ import type { UncheckedMessage } from "@sluice/protocol";
  * it must not change. Users whose hashes are equal wait for each other; among a million users, one in 18,000 times there is such a pair.
  */
 export function laneOf({ userId, anonymousId }: UncheckedMessage): number {
-  const user = String(userId ?? anonymousId ?? "");
+  // Clients send an empty `userId` for visitors, who are not one user.
+  const user = String(userId || anonymousId || "");
   // cyrb53: two 32-bit hashes side by side, mixed at the end.
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;

@@ -32,7 +32,7 @@ export function messageLine(
   const type = terminalText(String(message.type)).padEnd(8);
   const name = message.event ?? message.name ?? message.groupId ?? message.previousId ?? "";
   const nameText = clip(terminalText(String(name)), 32).padEnd(16);
-  const user = clip(terminalText(String(message.userId ?? message.anonymousId ?? "")), 24);
+  const user = clip(terminalText(String(message.userId || message.anonymousId || "")), 24);
   const data = message.properties ?? message.traits;
   const room = Math.max(20, columns - `${time}  ${type} ${nameText} ${user}`.length - 2);
   const dataText = data === undefined ? "" : `  ${style.dim(clip(terminalJson(data), room))}`;
@@ -94,7 +94,7 @@ export function messagesTable(messages: readonly MessageSummary[], io: Io): stri
       dayAndTime(receivedAt),
       String(message.type),
       clip(text(message.event ?? message.name ?? message.groupId ?? message.previousId), NAME_WIDTH),
-      clip(text(message.userId ?? message.anonymousId), USER_WIDTH),
+      clip(text(message.userId || message.anonymousId), USER_WIDTH),
       outcomeCounts(outcomes, PLAIN),
       messageId,
     ]),
