@@ -112,6 +112,8 @@ export class Consumer {
   readonly #retriesInFlight = new InFlight();
   readonly #formatTime = timestampFormatter();
   #state: State = { kind: "paused" };
+  /** The present destination, and those before it that still have rounds in flight. */
+  readonly #open = new Set<OpenDestination>();
   #routing: Routing;
   /** What messages that start are made with. */
   #settings: RangeSettings;
@@ -239,7 +241,7 @@ export class Consumer {
     this.#setState(
       destination === undefined
         ? { kind: "paused" }
-        : { kind: "running", destination: new OpenDestination(destination) },
+        : { kind: "running", destination: this.#opened(destination) },
     );
     const nowMs = this.#options.clock.monotonic();
     this.#gate.reset(destination?.flow.perSecond, nowMs);
@@ -250,6 +252,12 @@ export class Consumer {
     // Or the whole destination: one waiting message shows whether it works.
     if (destination !== undefined && this.#tried.last.kind === "failed") this.#recovery = release(nowMs);
     this.#pump();
+  }
+
+  #opened(destination: Destination): OpenDestination {
+    const open = new OpenDestination(destination, () => this.#open.delete(open));
+    this.#open.add(open);
+    return open;
   }
 
   /** The log has grown. */
@@ -327,7 +335,7 @@ export class Consumer {
       await Promise.race([this.#inFlight.idle(), grace.promise]);
       cancel();
     }
-    if (before.kind === "running") await before.destination.close();
+    await Promise.all([...this.#open].map((open) => open.close()));
     if (this.#cursor.cursor > this.#storedCursor) this.#settler.flush();
     await this.#settler.stop();
   }

@@ -65,6 +65,8 @@ export class DestinationDelivery {
   #openedWith: unknown;
   #state: State = { kind: "starting" };
   #opening: Promise<void> = Promise.resolve();
+  /** Before, nothing may be sent, so the destination is not opened. */
+  #hasBegun = false;
   #consumerOpened: Promise<void> = Promise.resolve();
   /** The order for which the waiting retries were restored. */
   #restoredOrder: Order | undefined;
@@ -85,6 +87,7 @@ export class DestinationDelivery {
     const { mayBegin } = this.#stage;
     const ready = mayBegin === undefined ? this.#consumerOpened : this.#consumerOpened.then(() => mayBegin);
     this.#opening = ready.then(() => {
+      this.#hasBegun = true;
       const consumer = this.#consumer;
       return consumer === undefined || this.#state.kind === "closed" ? undefined : this.#reopen(consumer);
     });
@@ -102,11 +105,11 @@ export class DestinationDelivery {
     this.#document = document;
     const consumer = this.#consumer;
     const routing = this.#routing();
-    if (consumer === undefined || routing === undefined) {
+    if (consumer !== undefined && routing !== undefined) consumer.route(routing);
+    if (consumer === undefined || routing === undefined || !this.#hasBegun) {
       await this.#opening;
       return;
     }
-    consumer.route(routing);
     const isAsBefore = before.enabled === document.enabled && isSame(before.settings, document.settings);
     if (!isAsBefore) await this.#reopen(consumer);
     else if (before.transformationId !== document.transformationId) consumer.wake();

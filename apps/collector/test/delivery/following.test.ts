@@ -74,6 +74,7 @@ async function started({
   return {
     clock,
     store,
+    catalog,
     delivery,
     happened,
     opening,
@@ -112,6 +113,42 @@ test("nothing is sent before sending may begin", async () => {
   begin();
   await turns();
   expect(happened).toEqual(["at once m1"]);
+});
+
+test("settings that change before sending may begin send nothing either", async () => {
+  const { create, append, delivery: former, store, clock } = await started();
+  const id = await create("at once");
+  await former.close(0);
+  await append("m1");
+  const { promise: mayBegin, resolve: begin } = Promise.withResolvers<void>();
+  const { change, happened, delivery } = await started({ store, clock, mayBegin });
+  const changed = change(id, "at once", { order: "user" });
+  await turns();
+  expect(happened).toEqual([]);
+  begin();
+  await changed;
+  await turns();
+  expect(happened).toEqual(["at once m1"]);
+  await delivery.close(0);
+});
+
+test.each<[name: string, end: (world: Awaited<ReturnType<typeof started>>, id: string) => Promise<unknown>]>([
+  ["closed", ({ delivery }) => delivery.close(0)],
+  ["deleted", ({ store }, id) => removeDestination(store, id)],
+])("a destination that is %s aborts rounds that began with earlier settings, too", async (_, end) => {
+  const world = await started();
+  const { create, change, append, delivery, happened, store } = world;
+  const id = await create("at once", { hangs: true });
+  await append("m1");
+  await turns();
+  await change(id, "at once", { hangs: true, order: "user" });
+  await append("m2");
+  await turns();
+  await changeDestination({ store, catalog: world.catalog, clock: world.clock }, id, { enabled: false });
+  expect(happened).toEqual(["at once m1", "at once m2"]);
+  await end(world, id);
+  expect(happened.slice(2)).toEqual(["at once closed", "at once closed"]);
+  await delivery.close(0);
 });
 
 test("a destination that hangs while opening blocks neither others nor its own next change, and sends nothing", async () => {

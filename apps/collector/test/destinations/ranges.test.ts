@@ -27,12 +27,13 @@ interface Sent {
 
 type Answer = (call: number) => BatchResult | Promise<BatchResult>;
 
-/** A destination that notes what it is to send. `broken`: the places that cannot be opened. */
+/** A destination that notes what it is to send. `broken`: the places that cannot be opened. `slow`: when a place is open. */
 function noting(
   sent: Sent[],
   answer: Answer,
   limits: BatchLimits,
   broken: ReadonlySet<string>,
+  slow: ReadonlyMap<string, Promise<void>>,
   opened: string[],
 ) {
   return defineDestination<{ place: string }>({
@@ -44,8 +45,9 @@ function noting(
       properties: { place: { title: "Place", type: "string", default: "a" } },
     },
     batch: () => limits,
-    open({ place }) {
+    async open({ place }) {
       opened.push(place);
+      await slow.get(place);
       if (broken.has(place)) throw new Error("there is no such place");
       return {
         async deliverBatch({ id, messages }: Batch) {
@@ -63,6 +65,7 @@ interface World {
   readonly id: string;
   readonly suppressed: Set<number>;
   readonly broken: Set<string>;
+  readonly slow: Map<string, Promise<void>>;
   /** The places that were opened. */
   readonly opened: readonly string[];
   /** Lets the clock pass, and what is due happen. */
@@ -76,11 +79,12 @@ async function world(
 ): Promise<World> {
   const sent: Sent[] = [];
   const [suppressed, broken] = [new Set<number>(), new Set<string>()];
+  const slow = new Map<string, Promise<void>>();
   const opened: string[] = [];
   const clock = manualClock();
   const covers = (_: unknown, offset: Offset) => suppressed.has(offset);
   const fixture = await openDelivery({
-    ...{ clock, ...more, given: [noting(sent, answer, limits, broken, opened)] },
+    ...{ clock, ...more, given: [noting(sent, answer, limits, broken, slow, opened)] },
     suppressions: { covers, purged: () => [], takePurges() {}, purges: [] },
   });
   const id = await fixture.create({ type: "noting", settings: {} });
@@ -90,7 +94,7 @@ async function world(
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { sent, fixture, id, suppressed, broken, opened, advance };
+  return { sent, fixture, id, suppressed, broken, slow, opened, advance };
 }
 
 const idsIn = ({ lines }: Sent) => lines.map((line) => (JSON.parse(line) as { messageId: string }).messageId);
@@ -428,3 +432,36 @@ it.each([
     expect(fixture.log.filter((line) => line.includes("there is no such place"))).toEqual([]);
   },
 );
+
+it("that is given up while its settings change again sends nothing with what it was opened with", async () => {
+  const one: World = await world((call) => (call === 1 ? HANGS : DELIVERED));
+  const { fixture, id, broken, sent } = one;
+  await append(one, "m0");
+  await one.advance(1_500);
+  await fixture.delivery.close(0);
+  broken.add("a");
+  await fixture.change(id, { settings: { place: "b" } });
+  const loading = Promise.withResolvers<void>();
+  const { log } = fixture.store;
+  const read = log.read.bind(log);
+  log.read = async (...args) => {
+    await loading.promise;
+    return read(...args);
+  };
+  await fixture.restart(0);
+  await one.advance(100);
+  // The place is back, but slow to open, when what was to be sent there is being given up.
+  broken.delete("a");
+  const opening = Promise.withResolvers<void>();
+  one.slow.set("a", opening.promise);
+  const changed = fixture.change(id, { settings: { place: "c" } });
+  await append(one, "m1");
+  await one.advance(100);
+  loading.resolve();
+  await one.advance(100);
+  opening.resolve();
+  await changed;
+  await one.advance(60_000);
+  expect(sent.slice(1).map(({ place }) => place)).not.toContain("a");
+  expect(sent.slice(1).flatMap(idsIn).sort()).toEqual(["m0", "m1"]);
+});

@@ -10,11 +10,15 @@ import type {
 /** An open destination with its rounds in flight. After `retire` it closes when the last of them has ended. */
 export class OpenDestination {
   readonly #destination: Destination;
+  readonly #onClose: () => void;
   #rounds = 0;
   #retired = false;
+  #closing: Promise<void> | undefined;
 
-  constructor(destination: Destination) {
+  /** `onClose` is called when it begins to close. */
+  constructor(destination: Destination, onClose: () => void) {
     this.#destination = destination;
+    this.#onClose = onClose;
   }
 
   get flow(): Flow {
@@ -45,7 +49,11 @@ export class OpenDestination {
 
   /** Aborts the rounds in flight. */
   close(): Promise<void> {
-    return this.#destination.close();
+    if (this.#closing === undefined) {
+      this.#closing = this.#destination.close();
+      this.#onClose();
+    }
+    return this.#closing;
   }
 }
 
