@@ -1,6 +1,6 @@
 import type { ConsumerState, Lane, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
 import { identityOf, StoreError } from "@sluice/event-log";
-import type { CircuitBreaker } from "@sluice/resilience";
+import { type CircuitBreaker, serialQueue } from "@sluice/resilience";
 import type {
   Destination,
   Flow,
@@ -108,6 +108,8 @@ export class Consumer {
   readonly #storeRetry: StoreRetry;
   readonly #range: RangeUnderWay;
   #isLoadingRange = false;
+  /** Two at once could queue a message twice: each looks first whether it is queued. */
+  readonly #catchingUp = serialQueue();
   readonly #inFlight = new InFlight();
   readonly #retriesInFlight = new InFlight();
   readonly #formatTime = timestampFormatter();
@@ -193,7 +195,8 @@ export class Consumer {
   /** A source was connected after `since`: queues its messages that the cursor passed before it was known. */
   catchUp(sourceId: string, since: Offset, passed = this.#window.passed): void {
     const { store, reader, clock, events, destinationId } = this.#options;
-    catchUp({ store, reader, clock }, { destinationId, sourceId, since }, passed).then(
+    const missed = { destinationId, sourceId, since };
+    this.#catchingUp(() => catchUp({ store, reader, clock }, missed, passed)).then(
       (hasMissed) => {
         if (!hasMissed) return;
         this.#retries.changed();

@@ -364,9 +364,8 @@ export class DestinationDelivery {
       state,
       routing,
     );
-    for (const { sourceId, since } of await pendingCatchUps(store, this.#id, document)) {
-      consumer.catchUp(sourceId, since);
-    }
+    const pending = await pendingCatchUps(store, this.#id, () => this.#document.connections);
+    for (const { sourceId, since } of pending) consumer.catchUp(sourceId, since);
     return consumer;
   }
 

@@ -2,7 +2,7 @@ import { BEFORE_FIRST, DOCUMENT_KINDS, openMemoryStore, type Retry } from "@slui
 import { batchOf } from "@sluice/event-log/testing";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, test } from "vitest";
-import { catchUp } from "../../src/delivery/reading/catch-up.js";
+import { catchUp, pendingCatchUps } from "../../src/delivery/reading/catch-up.js";
 import { sharedReader } from "../../src/delivery/reading/shared-reader.js";
 
 test("a source that is connected anew while it is caught up with is caught up with again after a crash", async () => {
@@ -55,4 +55,14 @@ test("queues what was missed 500 at a time, without what has an outcome already"
   queued.length = 0;
   expect(await catchUp(deps, { ...connection, sourceId: "src_2" }, store.log.head())).toBe(false);
   expect(queued).toEqual([]);
+});
+
+test("a source that is being connected while its destination is opened is not forgotten", async () => {
+  const store = openMemoryStore({ clock: manualClock() });
+  const connection = { sourceId: "src_1", since: BEFORE_FIRST };
+  const mark = { destinationId: "dst", ...connection };
+  await store.config.put(DOCUMENT_KINDS.catchUp, "dst/src_1", mark);
+  // The mark is stored, and the connection is not yet.
+  expect(await pendingCatchUps(store, "dst", () => [])).toEqual([]);
+  expect(await pendingCatchUps(store, "dst", () => [connection])).toEqual([mark]);
 });

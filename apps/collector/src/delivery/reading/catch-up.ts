@@ -48,22 +48,23 @@ export async function catchUp(
   return hasMissed;
 }
 
-/** The catch-ups that a destination still needs. Deletes the documents of connections that no longer exist. */
+/**
+ * The catch-ups that a destination still needs. A document without its connection stays: it is written before the connection is, and the
+ * next connection of its source replaces it. `connections` is asked last, because they may have changed meanwhile.
+ */
 export async function pendingCatchUps(
   store: Pick<DeliveryStore, "config">,
   destinationId: string,
-  { connections }: Pick<DestinationDocument, "connections">,
+  connections: () => DestinationDocument["connections"],
 ): Promise<CatchUpDocument[]> {
-  const pending: CatchUpDocument[] = [];
-  for (const { id, value } of await store.config.list<CatchUpDocument>(DOCUMENT_KINDS.catchUp)) {
-    if (value.destinationId !== destinationId) continue;
-    const isConnected = connections.some(
-      ({ sourceId, since }) => sourceId === value.sourceId && since === value.since,
-    );
-    if (isConnected) pending.push(value);
-    else await store.config.delete(DOCUMENT_KINDS.catchUp, id);
-  }
-  return pending;
+  const documents = await store.config.list<CatchUpDocument>(DOCUMENT_KINDS.catchUp);
+  const now = connections();
+  return documents.flatMap(({ value }) => {
+    if (value.destinationId !== destinationId) return [];
+    const isConnected = ({ sourceId, since }: (typeof now)[number]): boolean =>
+      sourceId === value.sourceId && since === value.since;
+    return now.some(isConnected) ? [value] : [];
+  });
 }
 
 function queued(offset: Offset, nowMs: number): Retry {

@@ -29,6 +29,8 @@ export class RetryQueue {
   #asking = false;
   /** The earliest due time among retries that were stored while a lease was requested. */
   #putWhileAskingMs: number | undefined;
+  /** A call for a lease had no answer. Until then, the store may have leased what nobody knows of, and names no time for it. */
+  #lostUntilMs: number | undefined;
   /** As the store counts them. */
   #stored: number;
   /** Those that were handed over and are not stored yet. */
@@ -76,10 +78,13 @@ export class RetryQueue {
         const putDueMs = this.#putWhileAskingMs;
         this.#putWhileAskingMs = undefined;
         this.#nextDueMs = earlier(nextDueMs, putDueMs);
+        if (this.#lostUntilMs !== undefined && this.#lostUntilMs <= nowMs) this.#lostUntilMs = undefined;
+        this.#nextDueMs = earlier(this.#nextDueMs, this.#lostUntilMs);
         this.#options.onReady();
       },
       (error) => {
         this.#asking = false;
+        this.#lostUntilMs = nowMs + LEASE_MS;
         this.#options.onFailure(error);
       },
     );
@@ -105,6 +110,7 @@ export class RetryQueue {
       },
       (error) => {
         ended();
+        this.#lostUntilMs = nowMs + LEASE_MS;
         onFailure(error);
       },
     );
