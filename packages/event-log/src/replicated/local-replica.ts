@@ -196,16 +196,16 @@ export class LocalReplica implements Replica {
     do {
       if (problem !== undefined) await this.#waitToReplace(problem, signal);
       if (signal.aborted) return;
-      problem = await this.#tryToReplace(how);
+      problem = await this.#tryToReplace(how, signal);
     } while (problem !== undefined);
     this.#problem = undefined;
   }
 
   /** Resolves with why the copy could not be replaced. */
-  async #tryToReplace(how: "load" | "rebuild"): Promise<string | undefined> {
+  async #tryToReplace(how: "load" | "rebuild", signal: AbortSignal): Promise<string | undefined> {
     if (how === "load") this.#uselessLoads += 1;
     try {
-      await this.#copy[how]();
+      await (how === "load" ? this.#copy.load(signal) : this.#copy.rebuild());
       return undefined;
     } catch (error) {
       if (how === "rebuild") this.#uselessLoads += 1;

@@ -80,11 +80,11 @@ export class ReplaceableCopy {
     await this.#open();
   }
 
-  /** Replaces a copy that lacks entries which the log no longer has. */
-  async load(): Promise<void> {
+  /** Replaces a copy that lacks entries which the log no longer has. `signal` ends the download. */
+  async load(signal?: AbortSignal): Promise<void> {
     const { worker, engine } = this.#options;
     await this.#close();
-    await loadSnapshot(engine, worker.directory);
+    await loadSnapshot(engine, worker.directory, signal);
     await this.#open();
   }
 }

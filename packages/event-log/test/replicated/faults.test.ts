@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BEFORE_FIRST } from "../../src/message/batch.js";
@@ -307,11 +307,86 @@ describe("a second call while the first is under way", () => {
     expect(a.status().role).toBe("leading");
   });
 
+  it("of making a snapshot is refused, and the first one is complete", async () => {
+    const cluster = newCluster();
+    const a = await cluster.open("a");
+    await (await leadSafely(a)).store.config.put("source", "s", 1);
+    const [first, second] = await Promise.allSettled([a.snapshot(), a.snapshot()]);
+    expect([first.status, second]).toMatchObject(["fulfilled", { reason: { code: "conflict" } }]);
+    await a.snapshot();
+  });
+
   it("of closing waits for the first", async () => {
     const cluster = newCluster();
     const a = await cluster.open("a");
     expect(a.close()).toBe(a.close());
     await a.close();
+  });
+});
+
+describe("what comes late", () => {
+  it("of an earlier time of leading ends no later one", async () => {
+    const cluster = newCluster();
+    const a = await cluster.open("a");
+    const b = await cluster.open("b");
+    const deposed: string[] = [];
+    const old = await a.lead(1, { onDeposed: (reason) => deposed.push(reason) });
+    const other = await leadSafely(b, 2);
+    await untilStatus(a, ({ role }) => role === "following");
+    await other.stepDown();
+    await a.caughtUp(FOREVER);
+    const { store } = await leadSafely(a, 3);
+    await old.stepDown();
+    await expect(old.store.config.put("source", "old", 1)).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+    await store.config.put("source", "new", 1);
+    expect([a.status().role, deposed]).toEqual(["leading", ["another process owns the log now"]]);
+    expect(await store.config.get("source", "old")).toBeUndefined();
+  });
+
+  it("is no longer taken while the replica steps down, or is closed", async () => {
+    const cluster = newCluster();
+    const a = await cluster.open("a");
+    const { store, stepDown } = await leadSafely(a);
+    const stepping = stepDown();
+    await expect(store.config.put("source", "late", 1)).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+    await stepping;
+    await cluster.close(a);
+    await expect(leadSafely(a, 2)).rejects.toThrow("the replica is closed");
+    await expect(a.snapshot()).rejects.toMatchObject({ code: "storage_unavailable" });
+  });
+
+  it("of a snapshot that is loaded is not waited for when the replica is closed, nor can it lead", async () => {
+    const cluster = newCluster();
+    const a = await cluster.open("a");
+    const { store } = await leadSafely(a);
+    await store.log.append(idsBatch(["x"]));
+    await store.compact();
+    const engine = cluster.engines.engineFor("b");
+    const reading = Promise.withResolvers<void>();
+    const silent = async function* (): AsyncGenerator<Uint8Array> {
+      reading.resolve();
+      await new Promise<never>(() => {});
+      yield new Uint8Array();
+    };
+    const b = await cluster.open("b", {
+      engine: new Proxy(engine, {
+        get(target, name) {
+          if (name === "snapshots") return { ...target.snapshots, get: async () => silent() };
+          const value: unknown = Reflect.get(target, name);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      }),
+    });
+    await reading.promise;
+    expect(b.status().role).toBe("loading");
+    await expect(leadSafely(b, 2)).rejects.toThrow("the replica is loading");
+    await cluster.close(b);
+    expect(b.status().role).toBe("closed");
+    expect(readdirSync(cluster.folderOf("b"))).not.toContain("copy.loading");
   });
 });
 

@@ -6,6 +6,7 @@ import { DATABASE_FILE } from "../../sqlite/database/database.js";
 import { PROFILES_FILE } from "../../sqlite/profiles/profiles-file.js";
 import { type ReplicationEngine, SnapshotDamaged } from "../engine.js";
 import { type CopySnapshot, listSnapshots } from "./snapshot-record.js";
+import { untilAborted } from "./until-aborted.js";
 
 /** There is no snapshot that continues with what the log still has. */
 export class NoSnapshot extends Error {
@@ -14,9 +15,14 @@ export class NoSnapshot extends Error {
 
 /**
  * Replaces the copy's folder by the newest snapshot, or by an older one that the log continues if that is damaged. The folder must not be
- * in use. It is replaced as a whole, when the snapshot is complete on disk, so a crash leaves either the old copy or the new one.
+ * in use. It is replaced as a whole, when the snapshot is complete on disk, so a crash leaves either the old copy or the new one. `signal`
+ * ends the download.
  */
-export async function loadSnapshot(engine: ReplicationEngine, folder: string): Promise<CopySnapshot> {
+export async function loadSnapshot(
+  engine: ReplicationEngine,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<CopySnapshot> {
   const { first } = await engine.log.bounds();
   const snapshots = await listSnapshots(engine.snapshots);
   const [newest] = snapshots;
@@ -29,7 +35,7 @@ export async function loadSnapshot(engine: ReplicationEngine, folder: string): P
   let damage: SnapshotDamaged | undefined;
   for (const snapshot of snapshots.filter(({ sequence }) => sequence >= first - 1)) {
     try {
-      await loadOne(engine, folder, snapshot);
+      await loadOne(engine, folder, snapshot, signal);
       return snapshot;
     } catch (error) {
       if (!(error instanceof SnapshotDamaged)) throw error;
@@ -39,14 +45,19 @@ export async function loadSnapshot(engine: ReplicationEngine, folder: string): P
   throw damage;
 }
 
-async function loadOne(engine: ReplicationEngine, folder: string, snapshot: CopySnapshot): Promise<void> {
+async function loadOne(
+  engine: ReplicationEngine,
+  folder: string,
+  snapshot: CopySnapshot,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const parts = await engine.snapshots.get(snapshot.name);
   if (parts === undefined) throw new NoSnapshot(`the snapshot ${snapshot.name} was just removed`);
   const loading = `${folder}.loading`;
   rmSync(loading, { recursive: true, force: true });
   mkdirSync(loading, { recursive: true, mode: 0o700 });
   try {
-    await writeFiles(loading, snapshot, parts);
+    await writeFiles(loading, snapshot, untilAborted(parts, signal));
   } catch (error) {
     rmSync(loading, { recursive: true, force: true });
     throw error;

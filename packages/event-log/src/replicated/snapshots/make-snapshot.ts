@@ -1,6 +1,7 @@
 import type { Copy } from "../copy.js";
 import type { ReplicationEngine, SnapshotRecord } from "../engine.js";
 import { listSnapshots, metadataOf, nameOfSnapshot } from "./snapshot-record.js";
+import { untilAborted } from "./until-aborted.js";
 
 /** Whole pages of every page size. */
 const PART_BYTES = 1024 * 1024;
@@ -47,16 +48,6 @@ async function* partsOf(copy: Copy, storeBytes: number, profilesBytes: number): 
     yield await copy.ask("snapshots.read", [at, PART_BYTES]);
   for (let at = 0; at < profilesBytes; at += PART_BYTES)
     yield await copy.ask("profileSnapshots.read", [at, PART_BYTES]);
-}
-
-async function* untilAborted(
-  parts: AsyncIterable<Uint8Array>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array> {
-  for await (const part of parts) {
-    signal?.throwIfAborted();
-    yield part;
-  }
 }
 
 /** Of several snapshots the newest stays. It may be that of another process, which finished meanwhile. */
