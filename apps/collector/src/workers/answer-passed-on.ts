@@ -35,6 +35,8 @@ export function answerPassedOn(
   });
 }
 
+const DISCONNECTED = "the connection has ended";
+
 type Handler = (request: HttpRequest) => Promise<HttpAnswer> | HttpAnswer;
 
 async function answer(request: PassedOnRequest, handler: Handler | undefined): Promise<void> {
@@ -119,6 +121,8 @@ class PassedOnRequest implements HttpRequest {
   }
 
   #ask(limitBytes: number, isDropped: boolean): Promise<Uint8Array | undefined> {
+    // Nobody may be left at the other end who would answer.
+    if (this.signal.aborted) return Promise.reject(new CollectorError("request_timeout", DISCONNECTED));
     const body = Promise.withResolvers<Uint8Array | undefined>();
     this.#body = body;
     this.#send({ id: this.#id, kind: "readBody", limitBytes, isDropped });
@@ -150,7 +154,7 @@ class PassedOnRequest implements HttpRequest {
   abort(): void {
     this.#aborting.abort();
     this.#drained?.resolve();
-    this.#body?.reject(new CollectorError("request_timeout", "the connection has ended"));
+    this.#body?.reject(new CollectorError("request_timeout", DISCONNECTED));
   }
 
   answer(answer: Omit<HttpAnswer, "stream">, isStream: boolean): void {

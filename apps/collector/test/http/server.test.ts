@@ -132,6 +132,37 @@ describe("startServer", () => {
     await ended.promise;
   });
 
+  test("a stream whose client has left before it began is aborted at once", async () => {
+    const [asked, left, ended] = [0, 1, 2].map(() => Promise.withResolvers<void>());
+    const { port } = await serve([
+      {
+        path: "/live",
+        methods: {
+          async GET() {
+            asked?.resolve();
+            await left?.promise;
+            return {
+              status: 200,
+              async stream(_write, signal) {
+                if (!signal.aborted) await once(signal, "abort");
+                ended?.resolve();
+              },
+            };
+          },
+        },
+      },
+    ]);
+    const socket = connect(port, "127.0.0.1");
+    socket.write("GET /live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+    await asked?.promise;
+    socket.destroy();
+    await once(socket, "close");
+    // The server hears of it in a later turn.
+    await fetch(`http://127.0.0.1:${port}/none`).then((response) => response.text());
+    left?.resolve();
+    await ended?.promise;
+  });
+
   test("HEAD of a stream ends, and the next request on its connection is answered", async () => {
     const routes: Route[] = [
       { path: "/live", methods: { GET: () => ({ status: 200, stream: () => new Promise(() => {}) }) } },

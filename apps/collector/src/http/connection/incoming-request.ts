@@ -85,6 +85,11 @@ export class IncomingRequest implements HttpRequest {
     if (this.#abort === undefined) {
       const controller = new AbortController();
       this.#abort = controller;
+      // The client has left before anybody asked.
+      if (this.#response.closed) {
+        controller.abort();
+        return controller.signal;
+      }
       this.#aborts.add(controller);
       this.#response.once("close", () => {
         this.#aborts.delete(controller);
