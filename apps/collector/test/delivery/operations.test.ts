@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { listByCause } from "../../src/admin/deliveries/delivery-endpoints.js";
 import { groupDeliveries } from "../../src/admin/deliveries/delivery-groups.js";
 import { OPERATION_PAGE } from "../../src/operations/operation.js";
+import type { Operations } from "../../src/operations/start-operations.js";
 import { scriptedWebhooks } from "../../src/testing/scripted-webhooks.js";
 import { advanceClock } from "../../src/testing.js";
 import { closeDeliveries, openDelivery } from "./delivery-fixture.js";
@@ -351,4 +352,59 @@ it("an operation that has begun is answered, also if the store fails while old o
   config.delete = remove;
   await start("retry", {});
   expect(await config.get("operation", "op_0")).toBeUndefined();
+});
+
+describe("an operation that is under way", () => {
+  it.each<
+    [name: string, ends: (operations: Operations, id: string) => readonly Promise<unknown>[], state: string]
+  >([
+    ["cancelled twice", (operations, id) => [operations.cancel(id), operations.cancel(id)], "cancelled"],
+    ["closed twice", (operations) => [operations.close(), operations.close()], "finished"],
+    ["cancelled, then closed", (operations, id) => [operations.cancel(id), operations.close()], "cancelled"],
+    ["closed, then cancelled", (operations, id) => [operations.close(), operations.cancel(id)], "cancelled"],
+  ])("and is %s at the same time ends, and sends nothing twice after a restart", async (_, ends, state) => {
+    const ids = Array.from({ length: 20 }, (_one, index) => `bad${index}`);
+    const { clock, webhooks, fixture, operations, start } = await broken(ids);
+    const id = await start("retry", {}, { perSecond: 4 });
+    await advanceClock(clock, 1_100);
+    const ended = ends(operations, id);
+    await advanceClock(clock, 1_000);
+    await Promise.all(ended);
+    const again = await openOperations(fixture);
+    await advanceClock(clock, 30_000);
+    expect(await again.get(id)).toMatchObject({ state });
+    const sent = webhooks.requests.slice(20).map(({ messageId }) => messageId);
+    expect(new Set(sent).size).toBe(sent.length);
+    expect(sent.length === 20).toBe(state === "finished");
+    expect(await fixture.store.config.list(OPERATION_PAGE)).toEqual([]);
+  });
+
+  it("is cancelled as soon as the store is back, if it fails then", async () => {
+    const { clock, fixture, operations, start } = await broken(["bad1", "bad2", "bad3"]);
+    const id = await start("retry", {}, { perSecond: 1 });
+    const { put } = fixture.store.config;
+    fixture.store.config.put = () => Promise.reject(new Error("no space left"));
+    await advanceClock(clock, 2_000);
+    let isCancelled = false;
+    const cancelled = operations.cancel(id).then(() => {
+      isCancelled = true;
+    });
+    await advanceClock(clock, 20_000);
+    expect(isCancelled).toBe(false);
+    fixture.store.config.put = put;
+    await advanceClock(clock, 10_000);
+    await cancelled;
+    expect(await operations.get(id)).toMatchObject({ state: "cancelled" });
+  });
+
+  it("ends when its destination is deleted while it waits for results of it", async () => {
+    const { clock, webhooks, fixture, destinationId, operations, start } = await broken(["bad1", "bad2"]);
+    const id = await start("retry", { destinationId }, { fix: false });
+    webhooks.script(A, "hang");
+    await advanceClock(clock, 1_000);
+    await fixture.store.config.delete("destination", destinationId);
+    await fixture.store.consumers.remove(destinationId);
+    await advanceClock(clock, 30_000);
+    expect(await operations.get(id)).toMatchObject({ state: "finished", done: 2, waiting: 0 });
+  });
 });
