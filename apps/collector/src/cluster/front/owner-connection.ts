@@ -65,7 +65,7 @@ export function ownerConnection(address: string): OwnerConnection {
       }
       if (answer.headers[NOT_OWNER_HEADER] !== undefined) {
         await answer.body.dump().catch(() => {});
-        return notOwner(address);
+        return NOT_OWNER;
       }
       return passBack(answer, request);
     },
@@ -81,9 +81,11 @@ export function ownerConnection(address: string): OwnerConnection {
   };
 }
 
-function notOwner(address: string): FailedAttempt {
-  return { kind: "not done", reason: `${address} does not own the log` };
-}
+/** Clients read it, so it names no address. */
+const NOT_OWNER: FailedAttempt = {
+  kind: "not done",
+  reason: "the last owner does not own the log any more",
+};
 
 async function passBack(
   { statusCode, headers, body }: Dispatcher.ResponseData,
