@@ -1,6 +1,7 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { DestinationType, OutgoingMessage, RoundOutcome } from "../../src/destinations/destination.js";
 
-/** A destination type, `scripted`, that answers as the test says and keeps what it was given. */
+/** A destination type, `scripted`, that answers as the test says, in a later turn of the event loop, and keeps what it was given. */
 export function scriptedDestination() {
   const delivered: OutgoingMessage[] = [];
   const script = {
@@ -31,12 +32,15 @@ export function scriptedDestination() {
       return { ...shown, isSecretSet: secret !== undefined };
     },
     async open() {
+      await turn();
       return {
         flow: { concurrency: 10, order: "none" },
         async deliver(message, round) {
           delivered.push(message);
+          const { outcome } = script;
+          await turn();
           round.record({ atMs: 0, url: "scripted:", status: 200, latencyMs: 1 });
-          return script.outcome;
+          return outcome;
         },
         async close() {},
       };

@@ -372,8 +372,12 @@ describe("the front", () => {
     const refused = await answer;
     expect([refused.status, refused.headers.get("retry-after") !== null]).toEqual([503, true]);
     expect(await refused.json()).toMatchObject({ code: "owner_lost" });
-    await clock.advance(11_000);
-    expect(follower.front.ownerSilentMs).toBe(11_000);
+    // Its silence began with the request. Meanwhile, it renews its lease: it reaches the engine.
+    for (let renewals = 0; renewals < 11; renewals++) {
+      await clock.advance(1_000);
+      follower.front.ownerChanged();
+    }
+    expect(follower.front.ownerSilentMs).toBe(19_500);
     // The network is whole again. Nobody sends anything, because the process is not ready.
     await until(() => asked === 2);
     isCutOff = false;
@@ -382,7 +386,8 @@ describe("the front", () => {
     // Another owner is not to blame.
     isCutOff = true;
     const second = send();
-    await until(() => asked >= 4);
+    const asks = asked;
+    await until(() => asked > asks);
     await clock.advance(8_500);
     expect((await second).status).toBe(503);
     follow(follower, owner.front.url, 3);

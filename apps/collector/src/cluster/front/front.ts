@@ -126,6 +126,8 @@ class SwitchableFront implements Front {
   #isClosing = false;
   /** Since when the owner has not answered. Undefined: it answered the last request. */
   #silentSinceMs: number | undefined;
+  /** When the owner last answered, or became the owner. */
+  #reachedMs = Number.NEGATIVE_INFINITY;
   #isAsking = false;
 
   constructor(options: FrontOptions) {
@@ -145,7 +147,7 @@ class SwitchableFront implements Front {
       self: () => this.#ownConnection(),
       serveHere: (name, message, response) => this.#serveHere(name, message, response),
       onEnd: options.onPassed,
-      onAttempt: (wasReached) => this.#attempted(wasReached),
+      onAttempt: (failedSinceMs) => this.#attempted(failedSinceMs),
       onFailure: (error) => logger.error("request failed", { error }),
       trouble: options.trouble ?? (() => undefined),
       waitMs: options.waitMs ?? WAIT_MS,
@@ -183,8 +185,15 @@ class SwitchableFront implements Front {
     return this.#options.clock.monotonic() - this.#silentSinceMs;
   }
 
-  #attempted(wasReached: boolean): void {
-    this.#silentSinceMs = wasReached ? undefined : (this.#silentSinceMs ?? this.#options.clock.monotonic());
+  /** `failedSinceMs`: when the attempt began that had no answer. Undefined: it was answered. */
+  #attempted(failedSinceMs: number | undefined): void {
+    if (failedSinceMs === undefined) this.#reached();
+    else this.#silentSinceMs ??= Math.max(failedSinceMs, this.#reachedMs);
+  }
+
+  #reached(): void {
+    this.#silentSinceMs = undefined;
+    this.#reachedMs = this.#options.clock.monotonic();
   }
 
   #askOwner(): void {
@@ -197,7 +206,7 @@ class SwitchableFront implements Front {
     target.connection.answers("/healthz", signal).then((isThere) => {
       cancel();
       this.#isAsking = false;
-      if (isThere) this.#attempted(true);
+      if (isThere && !target.signal.aborted) this.#reached();
     });
   }
 
@@ -247,7 +256,6 @@ class SwitchableFront implements Front {
   }
 
   ownerChanged(): void {
-    this.#silentSinceMs = undefined;
     // A former owner's answers do not count any more.
     this.#target();
     this.#room.wakeAll();
@@ -400,6 +408,8 @@ class SwitchableFront implements Front {
   #endRemote(): void {
     const ended = this.#remote;
     this.#remote = undefined;
+    // The next owner is not to blame.
+    this.#reached();
     ended?.over.abort(new Error("another process became the owner"));
     ended?.connection.close();
   }

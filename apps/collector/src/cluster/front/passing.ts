@@ -43,8 +43,8 @@ export interface PassingParts {
   readonly trouble: () => string | undefined;
   /** How long a request waits for an owner, and a request with messages for its answer. */
   readonly waitMs: number;
-  /** Whether the owner was reached by an attempt. */
-  readonly onAttempt: (wasReached: boolean) => void;
+  /** Called after each attempt at the owner. `failedSinceMs`: when one began that was not answered, by the monotonic clock. */
+  readonly onAttempt: (failedSinceMs: number | undefined) => void;
 }
 
 /** Before the same owner is tried again. */
@@ -162,7 +162,8 @@ export class Passing implements ArrivingRequest {
     target: Exclude<Target, { kind: "none" }>,
     body: PassedBody,
   ): Promise<FailedAttempt | undefined> {
-    const { token, self, onEnd } = this.#parts;
+    const { token, self, onEnd, clock } = this.#parts;
+    const beganMs = clock.monotonic();
     const connection = target.kind === "here" ? self() : target.connection;
     const origin = { client: peerAddress(this.#message), listener: this.#listener };
     const headers = passedOnHeaders(this.#message.rawHeaders, origin, token);
@@ -179,8 +180,9 @@ export class Passing implements ArrivingRequest {
     cancel();
     this.#isLate = late.signal.aborted;
     const isClientsFault = this.#gone.signal.aborted || (body.kind === "streamed" && this.isArriving);
-    if (attempt.kind === "answered") this.#parts.onAttempt(true);
-    else if (!isClientsFault) this.#parts.onAttempt(false);
+    const isReplaced = target.kind !== "here" && target.signal.aborted;
+    if (attempt.kind === "answered") this.#parts.onAttempt(undefined);
+    else if (!isClientsFault && !isReplaced) this.#parts.onAttempt(beganMs);
     switch (attempt.kind) {
       case "answered":
         onEnd(this.#isRepeated ? "repeated" : "answered");
