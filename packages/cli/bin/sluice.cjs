@@ -7,8 +7,10 @@ var found = process.versions.node.split(".").map(Number);
 
 /*
  * A collector creates many short-lived objects. A larger semi-space saves an eighth of its CPU time and costs up to 48 MB of
- * memory. V8 reads the size only at the start of a process, so this process replaces itself and keeps its id, terminal and
- * environment. It does not if it has a channel to its parent, if a size is already set, or if Node.js has no execve.
+ * memory. And glibc keeps what a thread has freed in a heap of each thread: two heaps for all of them keep 20 MB less after
+ * transformations that used all their memory. Both are read only at the start of a process, so this process replaces itself and
+ * keeps its id, terminal and environment. It does not if it has a channel to its parent, if a size is already set, or if Node.js
+ * has no execve.
  */
 function becomeServer() {
   var isServer = process.argv[2] === "dev" || process.argv[2] === "collector";
@@ -18,7 +20,7 @@ function becomeServer() {
   if (/semi.space.size/.test(chosen)) return;
   var args = [process.execPath].concat(process.execArgv, "--max-semi-space-size=32", process.argv.slice(1));
   try {
-    process.execve(process.execPath, args, process.env);
+    process.execve(process.execPath, args, Object.assign({ MALLOC_ARENA_MAX: "2" }, process.env));
   } catch (_error) {
     // It throws on Windows and under Node.js's permission model. The process continues without the option.
   }

@@ -51,10 +51,11 @@ async function dev(
 describe("sluice dev --json", () => {
   // Only Linux shows the arguments of a process, and only newer versions of Node.js have execve.
   it.runIf(process.platform === "linux" && "execve" in process)(
-    "sets the semi-space size without starting a second process",
+    "sets the semi-space size and the heaps of the C library without starting a second process",
     async () => {
       const { child, ended } = await dev("room");
       expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8")).toContain("--max-semi-space-size=");
+      expect(readFileSync(`/proc/${child.pid}/environ`, "utf8").split("\0")).toContain("MALLOC_ARENA_MAX=2");
       child.kill("SIGTERM");
       expect(await ended).toBe(0);
     },
