@@ -87,9 +87,9 @@ function ask({ userId, anonymousId, suppress }: DeletionStep, { world, collector
 
 function anyMeanwhile(
   random: Random,
-  { theme, sdks, destinations }: Scenario,
+  { theme, store, sdks, destinations }: Scenario,
 ): Pick<DeletionStep, "meanwhile"> {
-  if (theme !== "deletions") return {};
+  if (theme !== "deletions" || store !== "embedded") return {};
   return {
     meanwhile: {
       sdk: random.integer(0, sdks.length - 1),
