@@ -15,6 +15,11 @@ interface World {
   /** Makes the next attempt of this node to lead last until the returned function is called, whatever its signal says. */
   slow(node: string): () => void;
   readonly lost: Map<string, (reason: string) => void>;
+  /** What went wrong, and how often each node told of a change. */
+  readonly problems: string[];
+  readonly changes: Map<string, number>;
+  /** Makes the next end of this node's leading last until the returned function is called. */
+  slowEnd(node: string): () => void;
   /** Lets time pass, then every call end that follows. */
   pass(ms: number): Promise<void>;
   open(node: string): Promise<Ownership>;
@@ -29,7 +34,15 @@ function world(): World {
   const stuck = new Set<string>();
   const lost = new Map<string, (reason: string) => void>();
   const nodes: string[] = [];
+  const problems: string[] = [];
+  const changes = new Map<string, number>();
   const starts = new Map<string, Promise<void>>();
+  const ends = new Map<string, Promise<void>>();
+  const slowEnd = (node: string): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ends.set(node, promise);
+    return resolve;
+  };
   const slow = (node: string): (() => void) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     starts.set(node, promise);
@@ -52,6 +65,7 @@ function world(): World {
       events.push(`${node} leads ${term}`);
       return {
         end: async (how) => {
+          await ends.get(node);
           events.push(`${node} ends ${how}`);
         },
       };
@@ -71,9 +85,10 @@ function world(): World {
         hasSuccessor: nodes.some((other) => other !== node && !drained.has(other)),
       }),
       lead: lead(node),
-      onChange: () => {},
+      onChange: () => changes.set(node, (changes.get(node) ?? 0) + 1),
       onStepDown: (_how, reason) => events.push(`${node} steps down: ${reason}`),
       onProblem(what) {
+        problems.push(`${node} ${what}`);
         if (what === "cannot become the owner") events.push(`${node} ${what}`);
       },
     });
@@ -81,7 +96,21 @@ function world(): World {
     await pass(0);
     return ownership;
   };
-  return { clock, leases, events, drained, broken, stuck, slow, lost, pass, open };
+  return {
+    clock,
+    leases,
+    events,
+    drained,
+    broken,
+    stuck,
+    slow,
+    lost,
+    problems,
+    changes,
+    slowEnd,
+    pass,
+    open,
+  };
 }
 
 describe("Ownership", () => {
@@ -154,6 +183,77 @@ describe("Ownership", () => {
     await b.leave();
     b.close();
     expect(clock.pending).toBe(0);
+  });
+
+  test("an owner keeps the lease for as long as it hands over in order", async () => {
+    const { pass, events, slowEnd, open } = world();
+    const a = await open("a");
+    const b = await open("b");
+    expect(b.lease?.holder?.phase).toBe("leading");
+    const end = slowEnd("a");
+    const left = a.leave();
+    await pass(0);
+    expect([a.state.kind, b.lease?.holder?.phase]).toEqual(["ending", "ending"]);
+    await pass(20_000);
+    expect(b.lease?.holder).toMatchObject({ node: "a" });
+    expect(events).toEqual(["a leads 1", "a steps down: the process ends"]);
+    end();
+    await left;
+    await pass(0);
+    expect(events.slice(2)).toEqual(["a ends hand over", "b leads 2"]);
+  });
+
+  test("an owner that has lost the log does not keep the lease while it stops", async () => {
+    const { pass, events, lost, slowEnd, open } = world();
+    const a = await open("a");
+    await open("b");
+    const end = slowEnd("a");
+    lost.get("a")?.("refused");
+    await pass(5_000);
+    expect(events).toEqual(["a leads 1", "a steps down: refused", "b leads 2"]);
+    expect(a.state.kind).toBe("ending");
+    end();
+    await pass(0);
+    expect([a.state.kind, a.lease?.holder?.node]).toEqual(["following", "b"]);
+  });
+
+  test("the lease is one key, which may be removed: then the next one takes it", async () => {
+    const { pass, leases, events, problems, open } = world();
+    const a = await open("a");
+    const others = leases.of("someone");
+    await others.put("owner.else", "not a lease", undefined);
+    await pass(0);
+    await others.remove("owner", (await others.get("owner"))?.revision as number);
+    await pass(60_000);
+    expect([a.state.kind, events.at(0), problems]).toEqual(["leading", "a leads 1", []]);
+    expect(a.lease?.holder).toMatchObject({ node: "a" });
+  });
+
+  test("a lease of a newer version is a problem, and nobody takes it", async () => {
+    const { pass, leases, events, problems, open } = world();
+    const a = await open("a");
+    const others = leases.of("someone");
+    const record = await others.get("owner");
+    await others.put("owner", JSON.stringify({ format: 2 }), record?.revision);
+    await pass(0);
+    expect(problems).toContain("a cannot read the lease");
+    expect(events).toEqual(["a leads 1"]);
+    a.close();
+  });
+
+  test("tells of each change of its state and of the lease, and of nothing after it was closed", async () => {
+    const { pass, clock, changes, open } = world();
+    const a = await open("a");
+    // The lease was taken, then starting, leading, and the lease again.
+    expect(changes.get("a")).toBe(4);
+    await pass(1_000);
+    expect(changes.get("a")).toBe(5);
+    await a.leave();
+    a.close();
+    const told = changes.get("a");
+    a.wake();
+    await pass(10_000);
+    expect([changes.get("a"), clock.pending]).toEqual([told, 0]);
   });
 
   test("draining hands over; the last process cannot be drained", async () => {

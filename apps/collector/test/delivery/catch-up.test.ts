@@ -66,3 +66,25 @@ test("a source that is being connected while its destination is opened is not fo
   expect(await pendingCatchUps(store, "dst", () => [])).toEqual([]);
   expect(await pendingCatchUps(store, "dst", () => [connection])).toEqual([mark]);
 });
+
+test("finds what a destination still has to catch up with, of its connections as they are, and forgets nothing", async () => {
+  const store = openMemoryStore({ clock: manualClock() });
+  const since = BEFORE_FIRST;
+  const later = (since + 5) as typeof since;
+  const documents = {
+    "dst/src_1": { destinationId: "dst", sourceId: "src_1", since },
+    // Connected anew since, never connected, and of another destination.
+    "dst/src_2": { destinationId: "dst", sourceId: "src_2", since },
+    "dst/src_3": { destinationId: "dst", sourceId: "src_3", since },
+    "dst_2/src_3": { destinationId: "dst_2", sourceId: "src_3", since },
+  };
+  for (const [id, value] of Object.entries(documents))
+    await store.config.put(DOCUMENT_KINDS.catchUp, id, value);
+  const connections = [
+    { sourceId: "src_1", since },
+    { sourceId: "src_2", since: later },
+  ];
+  expect(await pendingCatchUps(store, "dst", () => connections)).toEqual([documents["dst/src_1"]]);
+  const left = (await store.config.list(DOCUMENT_KINDS.catchUp)).map(({ id }) => id);
+  expect(left.sort()).toEqual(Object.keys(documents).sort());
+});

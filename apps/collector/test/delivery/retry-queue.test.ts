@@ -266,6 +266,14 @@ describe("while the store answers", () => {
     expect([queue.waiting, queue.isInHand(1 as Offset)]).toEqual([1, false]);
   });
 
+  it("a retry that starts by other means is not leased as well", async () => {
+    const { queue, asked } = askedQueue();
+    queue.fill(0);
+    queue.taken(OFFSET);
+    await asked[0]?.answer([RETRY]);
+    expect([queue.take(ANY), queue.isInHand(OFFSET)]).toEqual([undefined, true]);
+  });
+
   it("a retry that is made ready is not leased as well", async () => {
     const { queue, asked, told } = askedQueue();
     queue.fill(0);
