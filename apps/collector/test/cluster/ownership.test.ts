@@ -1,3 +1,4 @@
+import type { Leases } from "@sluice/event-log";
 import { type ManualClock, manualClock } from "@sluice/resilience/testing";
 import { describe, expect, test } from "vitest";
 import { type Leadership, Ownership } from "../../src/cluster/ownership/ownership.js";
@@ -22,7 +23,8 @@ interface World {
   slowEnd(node: string): () => void;
   /** Lets time pass, then every call end that follows. */
   pass(ms: number): Promise<void>;
-  open(node: string): Promise<Ownership>;
+  /** `through`: what stands between the process and the leases. */
+  open(node: string, through?: (leases: Leases) => Leases): Promise<Ownership>;
 }
 
 function world(): World {
@@ -67,13 +69,14 @@ function world(): World {
         end: async (how) => {
           await ends.get(node);
           events.push(`${node} ends ${how}`);
+          if (broken.has(node)) throw new Error("broken");
         },
       };
     };
-  const open = async (node: string): Promise<Ownership> => {
+  const open: World["open"] = async (node, through = (same) => same) => {
     nodes.push(node);
     const ownership = new Ownership({
-      leases: leases.of(node),
+      leases: through(leases.of(node)),
       key: "owner",
       self: { node, instance: `instance of ${node}`, address: `http://${node}` },
       clock,
@@ -227,6 +230,70 @@ describe("Ownership", () => {
     await pass(60_000);
     expect([a.state.kind, events.at(0), problems]).toEqual(["leading", "a leads 1", []]);
     expect(a.lease?.holder).toMatchObject({ node: "a" });
+  });
+
+  test("what was handed over in order may be taken back at once, also if it had not begun", async () => {
+    const { pass, events, drained, stuck, open } = world();
+    stuck.add("a");
+    const a = await open("a");
+    const b = await open("b");
+    const drain = async (node: string): Promise<void> => {
+      drained.clear();
+      drained.add(node);
+      a.wake();
+      b.wake();
+      await pass(0);
+    };
+    await drain("a");
+    stuck.clear();
+    for (const node of ["b", "a", "b"]) await drain(node);
+    expect(events.filter((event) => event.includes("leads"))).toEqual([
+      "b leads 2",
+      "a leads 3",
+      "b leads 4",
+      "a leads 5",
+    ]);
+  });
+
+  test("a lease whose answer was lost is taken once more", async () => {
+    const { pass, events, problems, open } = world();
+    let isLost = true;
+    const a = await open("a", (leases) => ({
+      ...leases,
+      async put(...args) {
+        const revision = await leases.put(...args);
+        if (!isLost) return revision;
+        isLost = false;
+        throw new Error("no answer");
+      },
+    }));
+    await pass(1_000);
+    expect([events, a.state]).toEqual([["a leads 2"], expect.objectContaining({ kind: "leading", term: 2 })]);
+    expect(problems).toEqual(["a cannot write the lease"]);
+  });
+
+  test.each([false, true])(
+    "says that the lease cannot be followed, unless it was closed: %s",
+    async (closed) => {
+      const { pass, problems, open } = world();
+      const end = Promise.withResolvers<void>();
+      const a = await open("a", (leases) => ({ ...leases, watch: () => end.promise }));
+      if (closed) a.close();
+      end.reject(new Error("gone"));
+      await pass(0);
+      expect(problems).toEqual(closed ? [] : ["a cannot follow the lease"]);
+    },
+  );
+
+  test("a stage that fails to stop does not keep the lease", async () => {
+    const { pass, broken, problems, events, open } = world();
+    const a = await open("a");
+    await open("b");
+    broken.add("a");
+    await a.leave();
+    await pass(0);
+    expect(problems).toEqual(["a a stage failed to stop"]);
+    expect(events.at(-1)).toBe("b leads 2");
   });
 
   test("a lease of a newer version is a problem, and nobody takes it", async () => {

@@ -38,3 +38,9 @@ it("behaves like an array, whatever is pushed and taken", () => {
     }),
   );
 });
+
+it("has nothing behind its last message when its ring is full", () => {
+  const queue = new MessageQueue();
+  for (let sequence = 1; sequence <= 16; sequence++) queue.push(message(sequence));
+  expect([queue.peek(15)?.sequence, queue.peek(16)]).toEqual([16, undefined]);
+});
