@@ -173,48 +173,6 @@ export const MODULES = [
     tests: ["apps/collector/test/delivery/health.test.ts"],
   },
   {
-    name: "sdk-queue",
-    group: "sdk",
-    files: [
-      "packages/core/src/queue/batcher.ts",
-      "packages/core/src/queue/flush-watch.ts",
-      "packages/core/src/queue/message-queue.ts",
-      "packages/core/src/queue/request-flush.ts",
-      "packages/core/src/queue/request-scheduler.ts",
-      "packages/core/src/queue/timer-scheduler.ts",
-      "packages/core/src/sending/classify-response.ts",
-    ],
-    tests: [
-      "packages/core/test/queue/flushing.test.ts",
-      "packages/core/test/queue/ready.test.ts",
-      "packages/core/test/queue/in-requests.test.ts",
-      "packages/core/test/queue/batcher.test.ts",
-      "packages/core/test/queue/flush-timeout.test.ts",
-      "packages/core/test/queue/request-flush.test.ts",
-      "packages/core/test/queue/message-queue.test.ts",
-      "packages/core/test/queue/cut-batch.test.ts",
-      "packages/core/test/queue/flush-policy.test.ts",
-      "packages/core/test/sending/classify-response.test.ts",
-      "packages/core/test/closing.test.ts",
-      "packages/core/test/disabling.test.ts",
-    ],
-  },
-  {
-    name: "cluster-lease",
-    group: "cluster",
-    files: [
-      "apps/collector/src/cluster/membership/member.ts",
-      "apps/collector/src/cluster/membership/membership.ts",
-      "apps/collector/src/cluster/ownership/lease.ts",
-      "apps/collector/src/cluster/ownership/ownership.ts",
-    ],
-    tests: [
-      "apps/collector/test/cluster/ownership.test.ts",
-      "apps/collector/test/cluster/membership.test.ts",
-      "apps/collector/test/cluster/member-view.test.ts",
-    ],
-  },
-  {
     name: "node-spool",
     group: "sdk",
     files: [

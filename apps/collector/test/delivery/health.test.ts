@@ -139,12 +139,19 @@ it("looks for the last result before a moment, by the clock that dated it", asyn
   ]);
 });
 
+it("knows no failure before a moment if none is stored", async () => {
+  const consumers = { list: async () => ({ items: [] }), attemptsOf: async () => [] };
+  const store = { consumers } as unknown as Parameters<typeof lastTriedBefore>[0];
+  expect(await lastTriedBefore(store, "dst", { ended: 10, pending: 20 })).toEqual({ kind: "nothing" });
+});
+
 it("counts the rounds of the last minute, and keeps the last error", () => {
   const tried = new Tried();
   const at = (monotonicMs: number) => ({ atMs: 1_000 + monotonicMs, monotonicMs });
   expect(tried.facts(0)).toStrictEqual({ last: { kind: "nothing" }, recent: { rounds: 0, failed: 0 } });
   tried.ended("refused", at(500));
   tried.ended("timeout", at(900));
+  expect(tried.last).toEqual({ kind: "failed", sinceMs: 1_500, error: "timeout", inARow: 2 });
   tried.ended(undefined, at(59_999));
   expect(tried.last).toEqual({ kind: "delivered" });
   expect(tried.facts(59_999)).toStrictEqual({
@@ -479,6 +486,11 @@ it.each<[string, Parameters<typeof summarizeHealth>[0], Health]>([
       reason: "3 of 4 destinations need attention: D (url disabled), C (failing), B (behind)",
       sinceMs: 3,
     },
+  ],
+  [
+    "one with a problem",
+    [member("A", "failing", 4)],
+    { health: "failing", reason: "1 of 1 destination needs attention: A (failing)", sinceMs: 4 },
   ],
   [
     "many with problems",
