@@ -127,6 +127,25 @@ describe("while the store answers", () => {
     expect([queue.nextDueMs, told.ready]).toEqual([100, 1]);
   });
 
+  it.each<[call: string, ask: (queue: RetryQueue) => void]>([
+    ["a fill", (queue) => queue.fill(0)],
+    ["a release", (queue) => queue.release(0, 0, () => {})],
+  ])("looks again when a lease without an answer has ended: of %s", async (_call, ask) => {
+    const { queue, asked } = askedQueue();
+    const fill = async (nowMs: number): Promise<void> => {
+      const next = asked.length;
+      queue.fill(nowMs);
+      await asked[next]?.answer([]);
+      await asked[next + 1]?.answer(undefined);
+    };
+    ask(queue);
+    await asked[0]?.fail();
+    await fill(0);
+    expect(queue.nextDueMs).toBe(300_000);
+    await fill(300_000);
+    expect(queue.nextDueMs).toBeUndefined();
+  });
+
   it("a lease that fails forgets nothing that was put meanwhile", async () => {
     const { queue, asked, failures } = askedQueue(0);
     queue.put({ ...RETRY, dueAtMs: 0 });
