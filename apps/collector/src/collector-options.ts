@@ -7,7 +7,7 @@ import type { Clock } from "@sluice/resilience";
 import type { Sandboxes } from "@sluice/transformations";
 import type { ClusterControl } from "./admin/collector/cluster-control.js";
 import type { DeliveryPolicy } from "./delivery/delivery-stage.js";
-import type { StartWorker } from "./delivery/workers/threads.js";
+import type { StartWorker } from "./delivery/workers/delivery-thread.js";
 import type { ClusterReadiness } from "./http/health-routes.js";
 import type { HttpLimits } from "./http/limits.js";
 import type { ListenAddress } from "./http/listeners.js";

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
+import type { StartWorker } from "../../../apps/collector/src/delivery/workers/delivery-thread.js";
 import { serveDelivery } from "../../../apps/collector/src/delivery/workers/serve-delivery.js";
-import type { StartWorker } from "../../../apps/collector/src/delivery/workers/threads.js";
 import { startServer } from "../../../apps/collector/src/http/server.js";
 import { serveIngest } from "../../../apps/collector/src/workers/serve-ingest.js";
 import type { ProcessClock } from "../world/machine.js";

@@ -8,9 +8,17 @@ import type { DestinationStatus } from "../delivery-stage.js";
 import type { Discarding } from "../destination-delivery.js";
 import type { DestinationReading } from "../readings.js";
 import type { RunningDelivery } from "../run-delivery.js";
-import type { Companion, DeliveryNotice, DeliveryStart, DeliveryThreadApi } from "./thread-api.js";
+import type {
+  Companion,
+  DeliveryNotice,
+  DeliveryStart,
+  DeliveryThreadApi,
+  DeliveryThreadData,
+} from "./thread-api.js";
 
 export type DeliveryWorker = Pick<Worker, "on" | "postMessage" | "terminate">;
+
+export type StartWorker = (data: DeliveryThreadData) => DeliveryWorker;
 
 export interface DeliveryThreadParts {
   readonly clock: Clock;

@@ -7,8 +7,6 @@ import type { DeliveryWorker } from "./delivery-thread.js";
 import type { SpreadParts } from "./spread-delivery.js";
 import type { DeliveryThreadData } from "./thread-api.js";
 
-export type StartWorker = (data: DeliveryThreadData) => DeliveryWorker;
-
 /** Messages that are read ahead take the most of it. */
 const ROOM: ThreadRoom = { youngMb: 16, oldMb: 512 };
 
