@@ -76,7 +76,7 @@ test("finds what a destination still has to catch up with, of its connections as
     // Connected anew since, never connected, and of another destination.
     "dst/src_2": { destinationId: "dst", sourceId: "src_2", since },
     "dst/src_3": { destinationId: "dst", sourceId: "src_3", since },
-    "dst_2/src_3": { destinationId: "dst_2", sourceId: "src_3", since },
+    "dst_2/src_1": { destinationId: "dst_2", sourceId: "src_1", since },
   };
   for (const [id, value] of Object.entries(documents))
     await store.config.put(DOCUMENT_KINDS.catchUp, id, value);
