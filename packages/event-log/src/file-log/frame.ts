@@ -20,7 +20,7 @@ const SEQUENCE_AT = 16;
 const TIME_AT = 24;
 const OFFSET_AT = 32;
 
-/** The header of a frame. Its checksum covers what follows it in the header, and the data. */
+/** The header of a frame. Its checksum covers the salt, what follows it in the header, and the data. */
 export function encodeHeader(salt: Uint8Array, { sequence, atMs, nextOffset, data }: Frame): Buffer {
   const header = Buffer.alloc(FRAME_BYTES);
   header.set(salt);
@@ -53,5 +53,6 @@ export function decodeHeader(salt: Uint8Array, bytes: Buffer): Header | undefine
 }
 
 function checksumOf(header: Buffer, data: Uint8Array): number {
-  return crc32(data, crc32(header.subarray(SEQUENCE_AT, FRAME_BYTES)));
+  const ofSalt = crc32(header.subarray(0, SALT_BYTES));
+  return crc32(data, crc32(header.subarray(SEQUENCE_AT, FRAME_BYTES), ofSalt));
 }

@@ -362,3 +362,15 @@ it.each(["intact", "mended", "unreadable"])("a repair says of a beginning that i
   if (expected === "mended") expect(read(open(directory), 0)).toEqual({ sequences: [1, 2], damaged: [] });
   else expect(readFileSync(path).equals(before)).toBe(true);
 });
+
+it("says that no entry can be found if the first one's salt is damaged too", () => {
+  const directory = temporaryDirectory();
+  const log = open(directory);
+  for (const sequence of [1, 2]) log.append({ sequence, atMs: 0, nextOffset: 0, data: new Uint8Array(9) });
+  const path = join(directory, LOG_FILE);
+  overwrite(directory, 0, new Uint8Array(1));
+  overwrite(directory, BEGIN, new Uint8Array(4));
+  const before = readFileSync(path);
+  expect(mendBeginning(path)).toBe("unreadable");
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
