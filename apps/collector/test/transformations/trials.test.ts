@@ -1,5 +1,7 @@
 import type { Sandboxes } from "@sluice/transformations";
 import { expect, it } from "vitest";
+import { dryRun } from "../../src/admin/transformations/dry-run.js";
+import type { OutgoingMessage } from "../../src/destinations/destination.js";
 import { Trials } from "../../src/transformations/trials.js";
 
 const SANDBOXES: Sandboxes = {
@@ -61,4 +63,30 @@ it("open the sandboxes once, and again if that failed", async () => {
   expect(await trials.check("", "javascript")).toEqual({ ok: true });
   await trials.run(waiting, async () => {});
   expect(opened).toBe(2);
+});
+
+it("a dry run ends after 30 s, says so, and reads no more messages", async () => {
+  let nowMs = 0;
+  let asked = 0;
+  const messages = Array.from({ length: 100 }, (_, offset): OutgoingMessage => {
+    const message = { type: "track", event: "E" } as unknown as OutgoingMessage["message"];
+    return { messageId: `m${offset}`, sourceId: "s", message, timestamp: "", offset, receivedAtMs: 0 };
+  });
+  async function* pages() {
+    for (;;) {
+      asked += 1;
+      yield messages;
+    }
+  }
+  const sandboxes: Pick<Sandboxes, "run"> = {
+    async run(_code, inputs) {
+      nowMs += 9_000;
+      return inputs.map(() => ({ kind: "failed", code: "timeout", message: "endless", logs: [] }));
+    },
+  };
+  const code = { key: "k", code: "", language: "javascript", secrets: {} } as const;
+  const clock = { monotonic: () => nowMs };
+  const view = await dryRun(sandboxes, code, pages(), { signal: waiting, clock });
+  expect(view).toMatchObject({ messages: 76, failed: 76, endedEarly: true, tookMs: 36_000 });
+  expect(asked).toBe(1);
 });

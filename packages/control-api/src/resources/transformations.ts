@@ -157,6 +157,9 @@ export const TransformationDryRunView = Type.Object({
     description: "The newest five that were changed, dropped or failed",
   }),
   tookMs: Type.Number(),
+  endedEarly: Type.Boolean({
+    description: "30 seconds were over before all messages were read: older ones are not counted",
+  }),
 });
 export type TransformationDryRunView = Shape<typeof TransformationDryRunView>;
 

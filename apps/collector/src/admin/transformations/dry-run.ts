@@ -12,6 +12,8 @@ import { type Tried, type TryOptions, tryMessages } from "../../transformations/
 
 /** Messages that are in memory at a time. */
 const PAGE = 100;
+/** Code that exhausts something takes a second of every batch, and others wait for their turn. */
+const LONGEST_MS = 30_000;
 /** Stored messages that are looked at for one that a destination gets. */
 const MOST_SEARCHED = 200_000;
 const MOST_CAUSES = 20;
@@ -91,7 +93,7 @@ export async function* throughSources(
   }
 }
 
-/** Counts what code does with messages. Ends early when the signal aborts. */
+/** Counts what code does with messages. Ends early after 30 s, and when the signal aborts. */
 export async function dryRun(
   sandboxes: Pick<Sandboxes, "run">,
   code: TransformCode,
@@ -102,6 +104,8 @@ export async function dryRun(
   const counts = { messages: 0, same: 0, changed: 0, dropped: 0, failed: 0 };
   const causes = new Map<string, Cause>();
   const examples: TransformationResult[] = [];
+  const tookMs = (): number => clock.monotonic() - startedAtMs;
+  let endedEarly = false;
   for await (const page of pages) {
     if (options.signal.aborted) break;
     for await (const one of tryMessages(sandboxes, code, page, options)) {
@@ -109,10 +113,13 @@ export async function dryRun(
       counts[one.result] += 1;
       if (one.result !== "same" && examples.length < MOST_EXAMPLES) examples.push(one.view());
       addCause(causes, one);
+      endedEarly = tookMs() >= LONGEST_MS;
+      if (endedEarly) break;
     }
+    if (endedEarly) break;
   }
   const most = [...causes.values()].sort((one, other) => other.count - one.count).slice(0, MOST_CAUSES);
-  return { ...counts, causes: most, examples, tookMs: clock.monotonic() - startedAtMs };
+  return { ...counts, causes: most, examples, tookMs: tookMs(), endedEarly };
 }
 
 type Cause = { -readonly [K in keyof CauseView]: CauseView[K] } & { messageIds: string[] };

@@ -96,6 +96,7 @@ const NOTHING = {
   causes: [],
   examples: [],
   tookMs: 0,
+  endedEarly: false,
 };
 
 /** All results. Throws `payload_too_large` for more than an answer has room for. */

@@ -81,6 +81,7 @@ function DryRunResult({ view, isOld }: { view: TransformationDryRunView; isOld: 
     <div className="stack" role="status">
       <p>
         {counted(view.messages, "message")} in {duration(view.tookMs)}
+        {view.endedEarly && ". It ended early: older messages are not counted"}
         {isOld && <span className="soft">. The code has changed since</span>}
       </p>
       <dl className="dry-run-counts">

@@ -143,7 +143,8 @@ function countedText(answer: TransformationDryRunView, tried: TriedCode, io: Io)
   if (error !== undefined) return "";
   if (messages === 0) return "no message is stored that it would get\n";
   const seconds = (tookMs / 1_000).toFixed(1);
-  const head = `${plural(messages, "message", "messages")} in ${seconds} s: ${countsText(answer)}\n`;
+  const early = answer.endedEarly ? "It ended early: older messages are not counted\n" : "";
+  const head = `${plural(messages, "message", "messages")} in ${seconds} s: ${countsText(answer)}\n${early}`;
   const why = causes.map((cause) => {
     const { count, messageIds } = cause;
     return `\n${io.style.red(`${count} failed`)}, such as ${messageIds.join(", ")}\n${codeErrorText(cause, tried)}`;
