@@ -1,5 +1,6 @@
 import { SLOWEST_MS } from "../actors/sandboxes.js";
 import type { CastDestination } from "../scenario/cast.js";
+import { LATER_THAN_WAITED_FOR_MS } from "../scenario/steps/worker.js";
 import type { FinishedRun, Invariant } from "./invariant.js";
 
 /** Code between source and destination. */
@@ -38,14 +39,15 @@ function unseen(destination: CastDestination, { cast, messages, dropped, postsOf
 }
 
 /**
- * Functions that ran after a newer version was in force. A message that had begun before waits for at most one batch. A process that
- * another one replaced does not know of changes; what it does has no effect.
+ * Functions that ran after a newer version was in force. A message that had begun before waits for at most one batch, and in a thread whose
+ * calls are late, for its code. A process that another one replaced does not know of changes; what it does has no effect.
  */
 function outdated({ plan, transformation }: CastDestination, { scenario, cast }: FinishedRun): string[] {
   if (scenario.store === "replicated" || transformation === undefined) return [];
   const { id, answered } = transformation;
+  const waitMs = SLOWEST_MS + (scenario.workers > 1 ? LATER_THAN_WAITED_FOR_MS : 0);
   return cast.history.transformed.flatMap((one) => {
-    const newer = answered.find(({ version, atMs }) => version > one.version && atMs + SLOWEST_MS < one.atMs);
+    const newer = answered.find(({ version, atMs }) => version > one.version && atMs + waitMs < one.atMs);
     return one.id !== id || newer === undefined
       ? []
       : [

@@ -25,7 +25,7 @@ const LATE_FOR_MS = 400;
 const SENT_EVERY_MS = 40;
 const REFUSED_FOR_MS = 60_000;
 /** A change is answered when a thread has not followed it for ten seconds. Until it does, its calls are refused. */
-const LATER_THAN_WAITED_FOR_MS = 12_000;
+export const LATER_THAN_WAITED_FOR_MS = 12_000;
 
 export const workerSteps: StepKind<WorkerStep> = {
   kind: "worker",
