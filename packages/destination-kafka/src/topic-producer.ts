@@ -1,30 +1,12 @@
 import { hash } from "node:crypto";
-import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { Connect } from "@sluice/destination";
 import kafkajs, { type PartitionMetadata, type SASLOptions } from "kafkajs";
 import { isAboutRecords, isPassing } from "./failure.js";
+import { checkQueuesOnlyIfNeeded } from "./idle-queues.js";
 import { LateSocket } from "./late-socket.js";
 import type { KafkaRecord } from "./records.js";
 import type { KafkaSettings } from "./settings.js";
-
-let isPatched = false;
-
-/**
- * kafkajs 2.2.4 asks every millisecond whether a request waits, on each connection, for as long as it is open
- * (https://github.com/tulios/kafkajs/issues/1704), and Node.js warns of the negative time. Asking is needed only while one waits.
- */
-export function checkQueuesOnlyIfNeeded(): void {
-  if (isPatched) return;
-  isPatched = true;
-  const { prototype } = createRequire(import.meta.url)("kafkajs/src/network/requestQueue") as {
-    prototype: { scheduleCheckPendingRequests(this: { readonly pending: readonly unknown[] }): void };
-  };
-  const { scheduleCheckPendingRequests: schedule } = prototype;
-  prototype.scheduleCheckPendingRequests = function () {
-    if (this.pending.length > 0) schedule.call(this);
-  };
-}
 
 const { CompressionTypes, Kafka, Partitioners } = kafkajs;
 

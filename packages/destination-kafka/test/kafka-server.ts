@@ -6,7 +6,7 @@ import { join } from "node:path";
 import kafkajs from "kafkajs";
 // @boundaries-ignore the servers are for tests of all packages
 import { kill } from "../../../test/destinations/kill.ts";
-import { checkQueuesOnlyIfNeeded } from "../src/topic-producer.ts";
+import { checkQueuesOnlyIfNeeded } from "../src/idle-queues.ts";
 
 export const KAFKA_VERSION: string =
   /kafka_2\.13<\/artifactId>\s*<version>([^<]+)/.exec(
