@@ -5,6 +5,9 @@ export const ALL_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"
 /** The rules that depend on colours. A theme changes nothing else. */
 export const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 
+/** The rules that depend on where things are. A width changes nothing else but the navigation, which all pages share. */
+export const LAYOUT_RULES = ["color-contrast", "target-size", "scrollable-region-focusable"];
+
 /** What axe finds on the page as it is now. */
 export async function violations(
   page: Page,
