@@ -63,6 +63,7 @@ describe("sources, destinations, deliveries", () => {
 
   it("lists the types, and sets a destination of any type up by its schema", async () => {
     const { out } = await at.sluice(["destinations", "types"]);
+    expect(out).toMatch(/[^\n]\n$/);
     expect(out).toMatch(/^file \(File\): takes messages of web, mobile, server sources$/m);
     expect(out).toMatch(/^ {2}maxFiles {2}integer, default 10 {2}Rotated files kept$/m);
     const create = ["destinations", "create", "--type", "file", "--name", "Copy"];

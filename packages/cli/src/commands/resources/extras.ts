@@ -55,7 +55,7 @@ export const EXTRAS: { readonly [command: string]: Extra } = {
   "destinations get": { answer: healthOfOne },
   "destinations types": {
     text: (answer) =>
-      (answer as { items: CatalogEntryView[] }).items.map((item) => typeText(item)).join("\n\n"),
+      (answer as { items: CatalogEntryView[] }).items.map((item) => `${typeText(item)}\n`).join("\n"),
   },
   "destinations disable": { answer: healthOfOne },
   "destinations update": {
