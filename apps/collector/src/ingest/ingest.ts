@@ -160,7 +160,7 @@ class Reception {
       this.#request.vouch();
       const read = await this.#read(body, named.source);
       // Not awaited here: this function would keep the parsed request in memory until the messages are on disk.
-      return this.#store(body, named, read);
+      return this.#store(body, named, read).catch((error: unknown) => this.#refuse(error, body));
     } catch (error) {
       return this.#refuse(error, body);
     }
@@ -213,12 +213,8 @@ class Reception {
 
   /** The settings changed on the way to the log. */
   async #again(body: Uint8Array, sender: Credentials, before: AdmittedBefore): Promise<IngestSuccess> {
-    try {
-      const read = await this.#read(body, sender.source);
-      return this.#store(body, sender, read, before);
-    } catch (error) {
-      return this.#refuse(error, body);
-    }
+    const read = await this.#read(body, sender.source);
+    return this.#store(body, sender, read, before);
   }
 }
 

@@ -120,6 +120,11 @@ function withoutKeys(text: string, writeKey: string | undefined): string {
   return writeKey === undefined ? shown : shown.replaceAll(writeKey, "WRITE_KEY");
 }
 
+/** A single message was refused, which is counted and recorded with its issues. */
+function isOfMessage({ code, details }: CollectorError): boolean {
+  return code === "invalid_message" && details?.issues !== undefined;
+}
+
 interface RejectionRecorderOptions {
   readonly store: Pick<Store, "rejections">;
   readonly live: Pick<LiveEvents, "watched" | "publish">;
@@ -145,7 +150,7 @@ export function rejectionRecorder(options: RejectionRecorderOptions): RejectionR
     add,
     addRequest(error, header, body) {
       const refusal = collectorErrorOf(error);
-      if (refusal.code === "internal") return;
+      if (refusal.code === "internal" || isOfMessage(refusal)) return;
       metrics.refused(refusal.code);
       if (header === undefined) return;
       const { source, writeKey } = header;

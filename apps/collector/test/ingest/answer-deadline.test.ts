@@ -1,4 +1,4 @@
-import { openMemoryStore, type Store } from "@sluice/event-log";
+import { openMemoryStore, StorageUnavailable, type Store } from "@sluice/event-log";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { createIngest } from "../../src/ingest/ingest.js";
@@ -13,6 +13,7 @@ const STORED = { duplicates: [] } as unknown as AppendResult;
 /** An ingestion whose log answers when the test says so. */
 function silentLog() {
   const clock = manualClock();
+  const metrics = createMetrics();
   const store = openMemoryStore({ clock });
   onTestFinished(() => store.close());
   const appends: PromiseWithResolvers<AppendResult>[] = [];
@@ -37,9 +38,13 @@ function silentLog() {
       },
       close: () => {},
     },
-    ...{ clock, metrics: ingestMetrics(createMetrics(), clock), live: liveEvents() },
+    ...{ clock, metrics: ingestMetrics(metrics, clock), live: liveEvents() },
     ...{ region: undefined, regionUrls: {}, answerWithinMs: 8_000 },
   });
+  const refused = async (code: string): Promise<number | undefined> => {
+    const samples = await metrics.read("sluice_ingest_refused_requests_total");
+    return samples.find(({ labels }) => labels.code === code)?.value;
+  };
   const take = (messageId: string) =>
     ingest.take(
       { headers: { authorization: `Basic ${btoa("key:")}` }, remoteAddress: "127.0.0.1", vouch: () => {} },
@@ -49,11 +54,11 @@ function silentLog() {
   const appended = async (count: number): Promise<void> => {
     while (appends.length < count) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { clock, take, appends, appended, underWay: () => underWay };
+  return { clock, take, appends, appended, refused, underWay: () => underWay };
 }
 
 test("messages that the log does not answer are answered after 8 s; the write goes on", async () => {
-  const { clock, take, appends, appended, underWay } = silentLog();
+  const { clock, take, appends, appended, refused, underWay } = silentLog();
   const ends: unknown[] = [];
   const first = take("m1").then(
     (answer) => ends.push(answer),
@@ -70,6 +75,7 @@ test("messages that the log does not answer are answered after 8 s; the write go
       message: expect.stringMatching(/may have been carried out: the log .+ not answered for 8 s/),
     }),
   ]);
+  expect(await refused("owner_lost")).toBe(1);
   // Changes of the source still wait for the write.
   expect(underWay()).toBe(1);
 
@@ -84,4 +90,24 @@ test("messages that the log does not answer are answered after 8 s; the write go
   appends[1]?.resolve(STORED);
   expect(await third).toMatchObject({ success: true, accepted: 1 });
   await clock.advance(60_000);
+});
+
+test("a write that fails is counted as a refused request, once", async () => {
+  const { clock, take, appends, appended, refused, underWay } = silentLog();
+  const failing = take("m1").catch((error: unknown) => error);
+  await appended(1);
+  appends[0]?.reject(new StorageUnavailable("no space left on device"));
+  expect(await failing).toMatchObject({ code: "storage_unavailable" });
+  expect(await refused("storage_unavailable")).toBe(1);
+  expect(underWay()).toBe(0);
+
+  // One that fails after its client got an answer was counted then.
+  const late = take("m2").catch((error: unknown) => error);
+  await appended(2);
+  await clock.advance(8_000);
+  expect(await late).toMatchObject({ code: "owner_lost" });
+  appends[1]?.reject(new StorageUnavailable("no space left on device"));
+  while (underWay() > 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(await refused("storage_unavailable")).toBe(1);
+  expect(await refused("owner_lost")).toBe(1);
 });
