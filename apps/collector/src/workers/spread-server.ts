@@ -1,11 +1,11 @@
-import type { Clock } from "@sluice/resilience";
+import { backoffDelayMs, type CancelTimer, type Clock } from "@sluice/resilience";
 import { checkPort, type HttpServer, type ServerOptions, type StartServer } from "../http/server.js";
 import type { Logger } from "../process/telemetry/logger.js";
 import type { IngestThread, IngestThreads, IngestThreadsUse } from "./ingest-threads.js";
 import { headOf } from "./remote-routes.js";
 
 export interface SpreadServerParts {
-  readonly threads: IngestThreads;
+  readonly threads: Pick<IngestThreads, "count" | "ready" | "has" | "use">;
   readonly clock: Clock;
   readonly logger: Pick<Logger, "error" | "info">;
   readonly start: StartServer;
@@ -16,6 +16,8 @@ export interface SpreadServerParts {
 const LISTEN_MS = 10_000;
 /** How long requests may take that this thread has when the threads listen again, in milliseconds. */
 const HERE_MS = 10_000;
+/** The pauses before it tries again to listen, here or in a thread. */
+const AGAIN = { initialMs: 250, maxMs: 5_000, jitter: 0.2 } as const;
 /** How long a thread may take to close beyond its requests. One that hangs is ended later, in milliseconds. */
 const ANSWER_MS = 1_000;
 
@@ -35,12 +37,17 @@ class SpreadServer implements HttpServer {
   readonly #parts: SpreadServerParts;
   readonly #options: ServerOptions;
   readonly #listening = new Set<IngestThread>();
+  /** Threads that were asked to listen and have not answered. */
+  readonly #asked = new Set<IngestThread>();
   /** This thread's own listener. */
   #here: HttpServer | undefined;
   /** Former listeners of this thread, which finish their requests. */
   readonly #finishing = new Set<Promise<void>>();
   #isClosing = false;
   #adjusting: Promise<void> = Promise.resolve();
+  /** Since the last one that listened. */
+  #failures = 0;
+  #cancelAgain: CancelTimer | undefined;
   url = "";
   port: number;
 
@@ -78,18 +85,22 @@ class SpreadServer implements HttpServer {
 
   async #listenIn(thread: IngestThread): Promise<void> {
     const { host, routes } = this.#options;
-    if (this.#isClosing || this.#listening.has(thread)) return;
+    if (this.#isClosing || this.#listening.has(thread) || this.#asked.has(thread)) return;
+    this.#asked.add(thread);
     try {
       await thread.client.call("listen", [{ host, port: this.port }, routes.map(headOf)]);
     } catch (error) {
-      this.#parts.logger.error("a thread cannot listen", { error });
+      if (this.#parts.threads.has(thread)) this.#failed("a thread cannot listen", error);
       return;
+    } finally {
+      this.#asked.delete(thread);
     }
     if (!this.#parts.threads.has(thread)) return;
     if (this.#isClosing) {
       await thread.client.call("closeServer", [0]).catch(() => {});
       return;
     }
+    this.#failures = 0;
     this.#listening.add(thread);
     this.#adjust();
     this.#onListening();
@@ -109,13 +120,25 @@ class SpreadServer implements HttpServer {
           void finished.finally(() => this.#finishing.delete(finished));
         }
       })
-      .catch((error: unknown) =>
-        this.#parts.logger.error("cannot listen in place of the threads", { error }),
-      );
+      .catch((error: unknown) => this.#failed("cannot listen in place of the threads", error));
+  }
+
+  /** Logs it, and tries again later whatever does not listen by then. */
+  #failed(what: string, error: unknown): void {
+    const { logger, clock, threads } = this.#parts;
+    logger.error(what, { error });
+    if (this.#isClosing || this.#cancelAgain !== undefined) return;
+    this.#failures += 1;
+    this.#cancelAgain = clock.after(backoffDelayMs(this.#failures, AGAIN, clock.random()), () => {
+      this.#cancelAgain = undefined;
+      for (const thread of threads.ready) void this.#listenIn(thread);
+      this.#adjust();
+    });
   }
 
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
+    this.#cancelAgain?.();
     await this.#adjusting;
     const { threads, clock } = this.#parts;
     const late = Promise.withResolvers<void>();
