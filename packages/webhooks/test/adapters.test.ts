@@ -335,6 +335,32 @@ describe("a batch", () => {
     expect(got.flat().sort()).toEqual(["m1", "m2", "m3"]);
   });
 
+  it.each<[name: string, withDedupe: boolean, standard: boolean, expected: readonly string[]]>([
+    ["dedupe", true, false, ["m1", "m2", "m3"]],
+    ["dedupe and Standard Webhooks headers", true, true, ["m1", "m2", "m3"]],
+    ["no dedupe", false, false, ["m1", "m2", "m1", "m1", "m3", "m2"]],
+  ])("that holds an id twice is handed over with %s", async (_name, withDedupe, standard, expected) => {
+    for (const together of [true, false]) {
+      const got: string[] = [];
+      const took = (...ids: readonly string[]): void => void got.push(...ids);
+      const url = await listen(
+        nodeHandler({
+          secret: SECRET,
+          ...(withDedupe ? { dedupe: memoryDedupe() } : {}),
+          ...(together
+            ? { onMessages: (_, deliveries) => took(...deliveries.map(({ messageId }) => messageId)) }
+            : { onMessage: (_, { messageId }) => took(messageId) }),
+        }),
+      );
+      const body = bodyOf("m1", "m2", "m1", "m1", "m3", "m2");
+      const headers = standard
+        ? signStandard(body, SECRET, { id: "batch_1", timestampMs: Date.now() })
+        : undefined;
+      const answer = await (headers ? post(url, body, { ...headers }) : postSigned(url, body));
+      expect([answer.status, got]).toEqual([200, expected]);
+    }
+  });
+
   it("has an id for each message, also for those without one", async () => {
     const got: string[] = [];
     const url = await listen(

@@ -149,7 +149,13 @@ async function handleOnce(
   dedupe: MessageDedupe,
 ): Promise<WebhookAnswer> {
   const isNew = await Promise.all(messages.map(async ({ ids }) => !(await dedupe.has(ids.own))));
-  const unknown = messages.filter((_, index) => isNew[index] === true);
+  const seen = new Set<string>();
+  const unknown = messages.filter(({ ids }, index) => {
+    // A batch may have a message twice.
+    const isFirst = !seen.has(ids.own);
+    seen.add(ids.own);
+    return isFirst && isNew[index] === true;
+  });
   if (unknown.length === 0) return { status: 200, text: "already handled" };
   await callWith(unknown, resolved);
   for (const { ids } of unknown) {
