@@ -1,6 +1,6 @@
 import type { NewBatch, Offset, Store } from "@sluice/event-log";
 import { findWriteKey, StorageUnavailable } from "@sluice/event-log";
-import type { IngestSuccess, MessageKind, Region } from "@sluice/protocol";
+import { type IngestSuccess, LIMITS, type MessageKind, type Region } from "@sluice/protocol";
 import type { Clock } from "@sluice/resilience";
 import type { Suppressions } from "../documents/suppressions.js";
 import { collectorErrorOf } from "../errors.js";
@@ -12,7 +12,7 @@ import { type AnswerDeadline, answerDeadline } from "./answer-deadline.js";
 import type { IngestMetrics, WrongKeys } from "./ingest-metrics.js";
 import { openRequest } from "./messages/open-request.js";
 import { type MessageReader, messageReader, type ReadMessages } from "./messages/read-messages.js";
-import { type RejectionRecorder, rejectionRecorder } from "./rejections.js";
+import { isOfSender, type RejectionRecorder, rejectionRecorder } from "./rejections.js";
 import {
   type Authenticator,
   basicUser,
@@ -153,16 +153,33 @@ class Reception {
   async take(readBody: ReadBody): Promise<IngestSuccess> {
     const { authenticator, limiter } = this.#parts;
     let body: Uint8Array | undefined;
+    let named = this.#known;
     try {
       body = await readBody();
-      const named = this.#known ?? authenticator.fromBody(body, this.#kind);
-      if (this.#known === undefined) limiter.admit(named.source, 0);
+      if (named === undefined) {
+        named = authenticator.fromBody(body, this.#kind);
+        limiter.admit(named.source, 0);
+      }
       this.#request.vouch();
       const read = await this.#read(body, named.source);
       // Not awaited here: this function would keep the parsed request in memory until the messages are on disk.
       return this.#store(body, named, read).catch((error: unknown) => this.#refuse(error, body));
     } catch (error) {
-      return this.#refuse(error, body);
+      return this.#refuse(named === undefined ? error : this.#counted(error, named.source, body), body);
+    }
+  }
+
+  /**
+   * Counts a request that is refused whole as the fewest messages that its body can have, so that a source cannot send more of what is
+   * refused than of what is taken. Returns the error to answer with.
+   */
+  #counted(error: unknown, source: Source, body: Uint8Array | undefined): unknown {
+    if (!isOfSender(error)) return error;
+    try {
+      this.#parts.limiter.admit(source, Math.max(1, Math.ceil((body?.length ?? 0) / LIMITS.messageBytes)));
+      return error;
+    } catch (limited) {
+      return limited;
     }
   }
 

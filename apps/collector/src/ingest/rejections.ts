@@ -16,14 +16,18 @@ const SEARCHED_BYTES = EXCERPT_BYTES + LIMITS.messageBytes;
 
 const lenient = new TextDecoder();
 
-/** Errors of the sender, which are recorded when they refuse a whole request. Shortages of the collector are not. */
-const RECORDED: ReadonlySet<ErrorCode> = new Set([
+/** Errors of the sender, which are recorded and count to its rate when they refuse a whole request. Shortages of the collector do not. */
+const OF_SENDER: ReadonlySet<ErrorCode> = new Set([
   "malformed_json",
   "invalid_message",
   "payload_too_large",
   "unsupported_encoding",
   "invalid_write_key",
 ]);
+
+export function isOfSender(error: unknown): boolean {
+  return OF_SENDER.has(collectorErrorOf(error).code);
+}
 
 /** Where a refused request came from, and which users must not be recorded. */
 interface RefusedFrom {
@@ -42,7 +46,7 @@ function wholeRejection(
   from: RefusedFrom & { readonly body: Uint8Array | undefined },
 ): Rejection | undefined {
   const { code } = error;
-  if (!RECORDED.has(code)) return undefined;
+  if (!OF_SENDER.has(code)) return undefined;
   const body = code === "invalid_write_key" ? undefined : from.body;
   return {
     sourceId: from.sourceId,

@@ -227,6 +227,54 @@ describe("rate", () => {
     expect(text).toContain('sluice_ingest_rejected_messages_total{code="event_not_defined"} 3');
   });
 
+  const LARGE = `{"batch":[],"context":{"a":"${"x".repeat(100_000)}`;
+  test.each<[name: string, path: string, body: string, key: "header" | "body", times: number, code: string]>([
+    ["no JSON", "/v1/batch", "{", "header", 4, "malformed_json"],
+    ["nothing", "/v1/batch", "", "header", 4, "malformed_json"],
+    ["no batch", "/v1/batch", "{}", "header", 4, "invalid_message"],
+    ["no JSON with the key in it", "/v1/batch", '{"writeKey":"wk_of_src_slow",', "body", 4, "malformed_json"],
+    [
+      "no batch with the key in it",
+      "/v1/batch",
+      '{"writeKey":"wk_of_src_slow"}',
+      "body",
+      4,
+      "invalid_message",
+    ],
+    [
+      "another source's key",
+      "/v1/batch",
+      '{"writeKey":"wk_none","batch":[]}',
+      "header",
+      4,
+      "invalid_write_key",
+    ],
+    ["a message that is too large", "/v1/track", LARGE, "header", 4, "payload_too_large"],
+    ["as much as four messages", "/v1/batch", LARGE, "header", 1, "malformed_json"],
+  ])("requests that are refused whole count: %s", async (_name, path, body, key, times, code) => {
+    const clock = manualClock();
+    server = await startIngestServer({ clock });
+    await server.putSource("src_slow", { rateLimit: 4 });
+    const { post } = server;
+    const send = () => post(path, body, key === "body" ? {} : { authorization: basic("wk_of_src_slow") });
+    for (let sent = 0; sent < times; sent++) expect((await send()).body.code).toBe(code);
+    expect(await send()).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+    const { items } = await server.store.rejections.find({}, { limit: 10 });
+    expect(items).toHaveLength(key === "body" ? 0 : times);
+    await clock.advance(2_000);
+    expect((await send()).body.code).toBe(code);
+  });
+
+  test("requests that the collector has no memory for do not count", async () => {
+    server = await startIngestServer({ clock: manualClock(), limits: { maxBufferedBytes: 60_000 } });
+    await server.putSource("src_slow", { rateLimit: 4 });
+    const { post } = server;
+    const send = (body: unknown) => post("/v1/batch", body, { authorization: basic("wk_of_src_slow") });
+    for (let sent = 0; sent < 5; sent++)
+      expect((await send({ batch: [page("m", 80_000)] })).body.code).toBe("overloaded");
+    expect(await send({ batch: [page("m")] })).toMatchObject({ status: 200 });
+  });
+
   test("a key in the body is limited as one in the header is", async () => {
     const clock = manualClock();
     server = await startIngestServer({ clock, messagesPerSecond: 1 });
