@@ -62,9 +62,8 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   discard(): void {
     if (this.#state.kind === "finished") return;
     this.#keptSinceDiscard = 0;
-    const { signal } = this.#sending;
     if (this.#state.kind !== "emptying") this.#startEmptying();
-    else if (!signal.aborted) this.#sending.abort(new DeadlineReached("discarded"));
+    else this.#sending.abort(new DeadlineReached("discarded"));
     this.#sending = new AbortController();
   }
 
@@ -95,9 +94,9 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
     await this.#opened;
     // One more try now, instead of when the timer fires.
     if (this.#state.kind === "waiting") this.#startEmptying();
-    if (this.#state.kind === "emptying") await this.#state.done;
+    // A batch that is kept as it ends starts another one.
+    while (this.#state.kind === "emptying") await this.#state.done;
     this.#setState({ kind: "finished" });
-    this.#stop.abort();
     signal.removeEventListener("abort", onAbort);
     await this.#options.spool.release();
   }
@@ -113,7 +112,7 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   }
 
   #startEmptying(): void {
-    if (this.#state.kind === "emptying" || this.#stop.signal.aborted) return;
+    if (this.#stop.signal.aborted) return;
     const failedTries = this.#state.kind === "waiting" ? this.#state.failedTries : 0;
     this.#setState({ kind: "emptying", done: this.#empty(failedTries) });
   }
@@ -121,9 +120,7 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   async #empty(failedTries: number): Promise<void> {
     const { clock } = this.#options;
     await this.#opened;
-    const isEmpty = await this.#sendAll();
-    if (this.#stop.signal.aborted || this.#state.kind === "finished") return;
-    if (isEmpty) {
+    if (await this.#sendAll()) {
       this.#setState({ kind: "idle" });
       return;
     }

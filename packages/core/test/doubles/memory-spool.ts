@@ -28,8 +28,8 @@ export function memorySpool(left: readonly Batch[] = []): MemorySpool {
       return "kept";
     },
     oldest: async () => {
-      await turn();
       const [batch] = batches;
+      await turn();
       if (!batch) return undefined;
       return {
         batch,

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfTheEventLoop } from "node:timers/promises";
 import type { Batch } from "../../src/index.js";
 import type { Sender } from "../../src/sending/sender.js";
 
@@ -6,9 +7,13 @@ export interface ScriptedSender<Outcome> extends Sender<Outcome> {
   readonly sends: readonly { readonly messageIds: readonly string[]; readonly attempt: number }[];
 }
 
-/** A sender that returns the outcomes of `script`, one after another. The last one is used for all later sends. */
+/**
+ * A sender that returns the outcomes of `script`, one after another, each a turn of the event loop later, as an answer from a network. The
+ * last one is used for all later sends. `turn`: takes the turn, by a clock that lets no time pass meanwhile.
+ */
 export function scriptedSender<Outcome>(
   script: readonly (Outcome | ((signal: AbortSignal) => Outcome))[],
+  turn: () => Promise<unknown> = turnOfTheEventLoop,
 ): ScriptedSender<Outcome> {
   const sends: { messageIds: readonly string[]; attempt: number }[] = [];
   return {
@@ -16,6 +21,7 @@ export function scriptedSender<Outcome>(
     async send(batch, signal, attempt = 1) {
       const outcome = script[Math.min(sends.length, script.length - 1)];
       sends.push({ messageIds: batch.map(({ messageId }) => messageId), attempt });
+      await turn();
       return typeof outcome === "function"
         ? (outcome as (signal: AbortSignal) => Outcome)(signal)
         : (outcome as Outcome);

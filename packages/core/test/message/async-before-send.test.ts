@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import type { AnalyticsOptions, OutgoingMessage } from "../../src/index.js";
 import { enrichingSender } from "../../src/sending/enriching-sender.js";
@@ -159,5 +160,10 @@ it("sends a batch without functions as it is, and abandons one whose deadline ha
   const never = { ...batchOf("b")[0], hooking: { done: new Promise<void>(() => {}), settled: undefined } };
   const late = await sender.send([never as never], AbortSignal.abort());
   expect(late).toMatchObject({ kind: "split", parts: [{ outcome: { kind: "abandoned" } }] });
+  const settled = { done: Promise.resolve(), settled: { kind: "dropped" } };
+  const { signal } = new AbortController();
+  const dropped = await sender.send([{ ...batchOf("c")[0], hooking: settled } as never], signal);
+  expect(dropped).toMatchObject({ kind: "split", parts: [{ outcome: { kind: "dropped" } }] });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
   expect(sent).toHaveLength(1);
 });

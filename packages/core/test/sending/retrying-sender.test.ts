@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import type { AttemptOutcome } from "../../src/sending/outcome.js";
@@ -11,7 +12,7 @@ const UNAVAILABLE = { kind: "retryable", status: 503, reason: "HTTP 503" } as co
 function retrying(script: Parameters<typeof scriptedSender<AttemptOutcome>>[0]) {
   const clock = manualClock({ startMs: 0 });
   const pauses = new Pauses(clock);
-  const inner = scriptedSender<AttemptOutcome>(script);
+  const inner = scriptedSender<AttemptOutcome>(script, clock.turn);
   const policy = { maxRetries: 2, maxTotalMs: 60_000 };
   return { clock, pauses, inner, sender: retryingSender(inner, { policy, pauses, clock }) };
 }
@@ -153,7 +154,7 @@ describe("retryingSender", () => {
       expect(await sent).toBe(DELIVERED);
     }
     pauses.cutShort();
-    expect(clock.pending).toBe(0);
+    expect([clock.pending, getEventListeners(deadline.signal, "abort").length]).toEqual([0, 0]);
   });
 
   it("does not wait for a backoff that begins after the deadline", async () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { manualClock } from "@sluice/resilience/testing";
 import { describe, expect, it } from "vitest";
 import type { FinalOutcome, SendReport, Split } from "../../src/sending/outcome.js";
@@ -12,7 +13,7 @@ const open = new AbortController().signal;
 
 function spooling(script: Parameters<typeof scriptedSender<FinalOutcome | Split>>[0], spool = memorySpool()) {
   const clock = manualClock({ startMs: 0 });
-  const inner = scriptedSender<FinalOutcome | Split>(script);
+  const inner = scriptedSender<FinalOutcome | Split>(script, clock.turn);
   const sent: SendReport[] = [];
   const sender = new SpoolingSender(inner, {
     spool,
@@ -82,6 +83,8 @@ describe("SpoolingSender", () => {
     await pass(0);
     expect(await sender.send(batchOf("b"), open)).toEqual({ kind: "spooled" });
     expect(idsIn(spool.batches)).toEqual(["a", "b"]);
+    await pass(0);
+    expect(inner.sends).toHaveLength(2);
     await pass(900);
     expect(inner.sends.map(({ messageIds }) => messageIds.join(""))).toEqual(["a", "a", "a", "b"]);
     expect(idsIn(sent.map(({ batch }) => batch))).toEqual(["a", "b"]);
@@ -94,8 +97,10 @@ describe("SpoolingSender", () => {
       memorySpool([batchOf("a")]),
     );
     sender.start();
-    await pass(0, 900, 1_800, 3_600);
-    expect(inner.sends).toHaveLength(4);
+    for (const [index, ms] of [0, 900, 1_800, 3_600].entries()) {
+      await pass(ms);
+      expect(inner.sends).toHaveLength(index + 1);
+    }
     await sender.send(batchOf("b"), open);
     await pass(0);
     expect(inner.sends).toHaveLength(6);
@@ -239,6 +244,51 @@ describe("SpoolingSender", () => {
     call(sender);
     await pass(3_600_000);
     expect([inner.sends.length - sends, spool.messages, sent.length]).toEqual([0, 1, 0]);
+    expect(await sender.send(batchOf("b"), open)).toEqual({ kind: "spooled" });
+    expect(inner.sends).toHaveLength(sends);
+  });
+
+  it("start() while it waits does not shorten the wait", async () => {
+    const { sender, inner, pass } = spooling([EXHAUSTED], memorySpool([batchOf("a")]));
+    sender.start();
+    await pass(0);
+    sender.start();
+    await pass(899);
+    expect(inner.sends).toHaveLength(1);
+    await sender.finish(AbortSignal.abort());
+  });
+
+  it.each<[name: string, steps: readonly ("start" | "pass")[], sends: number]>([
+    ["that was not started", [], 0],
+    ["that waits", ["start", "pass"], 1],
+    ["that looks for the oldest batch", ["start"], 0],
+  ])("finish() after its deadline sends nothing more of a spool %s", async (_name, steps, sends) => {
+    const { sender, inner, spool, clock, pass } = spooling([EXHAUSTED], memorySpool([batchOf("a")]));
+    for (const step of steps) {
+      if (step === "start") sender.start();
+      else await pass(0);
+    }
+    await sender.finish(AbortSignal.abort(new DeadlineReached("close_deadline")));
+    await pass(3_600_000);
+    expect([inner.sends.length, spool.messages, clock.pending]).toEqual([sends, 1, 0]);
+  });
+
+  it("finish() of a spool that was not started sends nothing, and forgets its deadline", async () => {
+    const { sender, inner, spool } = spooling([DELIVERED], memorySpool([batchOf("a")]));
+    const { signal } = new AbortController();
+    await sender.finish(signal);
+    expect([inner.sends.length, spool.messages, getEventListeners(signal, "abort").length]).toEqual([
+      0, 1, 0,
+    ]);
+  });
+
+  it("sends what is kept while it finds that nothing is", async () => {
+    const { sender, inner, spool, clock, pass } = spooling([EXHAUSTED, DELIVERED]);
+    const sent = sender.send(batchOf("a"), open);
+    sender.start();
+    await pass(0);
+    expect(await sent).toEqual({ kind: "spooled" });
+    expect([inner.sends.length, spool.messages, clock.pending]).toEqual([2, 0, 0]);
   });
 
   it("a batch that comes during finish() is sent before it ends, and one that comes later is kept", async () => {
