@@ -111,7 +111,10 @@ export class Consumer {
   /** Two at once could queue a message twice: each looks first whether it is queued. */
   readonly #catchingUp = serialQueue();
   readonly #inFlight = new InFlight();
-  readonly #retriesInFlight = new InFlight();
+  /** Since waiting retries were last released, or from the start. */
+  #retriesInFlight = new InFlight();
+  /** When that was. What began before says nothing about the destination as it is now. */
+  #releasedAtMs = Number.NEGATIVE_INFINITY;
   readonly #formatTime = timestampFormatter();
   #state: State = { kind: "paused" };
   /** The present destination, and those before it that still have rounds in flight. */
@@ -253,7 +256,8 @@ export class Consumer {
     this.#listener = this.#newListener();
     this.#dueNow();
     // Or the whole destination: one waiting message shows whether it works.
-    if (destination !== undefined && this.#tried.last.kind === "failed") this.#recovery = release(nowMs);
+    if (destination !== undefined && this.#tried.last.kind === "failed")
+      this.#released(release(nowMs), nowMs);
     this.#pump();
   }
 
@@ -536,8 +540,9 @@ export class Consumer {
     if (kind === "releasing" && !this.#retriesInFlight.hasRoom(this.#recovery.limit)) return false;
     const retry = this.#retries.take(accept);
     if (retry === undefined) return false;
+    const together = this.#retriesInFlight;
     this.#inFlight.enter(LOADING_BYTES);
-    this.#retriesInFlight.enter(0);
+    together.enter(0);
     const isProbe = this.#gate.isProbing;
     const notSent = (): void => {
       if (isProbe) this.#gate.probeNotSent(this.#options.clock.monotonic());
@@ -551,14 +556,14 @@ export class Consumer {
           if (work === undefined) notSent();
           else this.#start(work);
         }
-        this.#retriesInFlight.leave(0);
+        together.leave(0);
         this.#leave(LOADING_BYTES);
       },
       (error) => {
         notSent();
         this.#ledger.putBack(retry);
         this.#storeFailed(error);
-        this.#retriesInFlight.leave(0);
+        together.leave(0);
         this.#leave(LOADING_BYTES);
       },
     );
@@ -579,12 +584,13 @@ export class Consumer {
       return;
     }
     const bytes = work.heldBytes;
+    const together = this.#retriesInFlight;
     this.#inFlight.enter(bytes);
-    if (work.retry !== undefined) this.#retriesInFlight.enter(0);
+    if (work.retry !== undefined) together.enter(0);
     this.#state.destination.deliver(message, round, (outcome) => {
       const retry = this.#ended(work, round, outcome, listener);
       this.#rangeOver(this.#range.ended(work.stored, outcome, retry));
-      if (work.retry !== undefined) this.#retriesInFlight.leave(0);
+      if (work.retry !== undefined) together.leave(0);
       this.#leave(bytes);
     });
   }
@@ -685,11 +691,13 @@ export class Consumer {
   /** What the messages of a range have in common, so that they are retried, and given up, together. */
   #sharedBy(
     { stored, retry }: Work,
-    { firstAttemptAtMs }: MessageRound,
+    { firstAttemptAtMs, startedAtMs }: MessageRound,
   ): Pick<RoundEnd, "firstAttemptAtMs" | "waitingRetries" | "random"> {
     const shared = this.#range.sharedBy(stored.offset);
     // Those that wait for an earlier message of their user do not return at the same time.
     const waitingRetries = Math.max(0, this.#retries.waiting - this.#users.behind);
+    if (shared === undefined && this.#isOfBefore(startedAtMs))
+      return { firstAttemptAtMs, waitingRetries: 0, random: AT_ONCE };
     if (shared === undefined)
       return { firstAttemptAtMs, waitingRetries, random: this.#options.clock.random() };
     const { random, sinceMs } = shared;
@@ -698,7 +706,11 @@ export class Consumer {
   }
 
   /** Updates what is known about the destination as a whole. */
-  #observe(outcome: Outcome, { error = outcome.reason }: Pick<MessageRound, "error">, nowMs: number): void {
+  #observe(
+    outcome: Outcome,
+    { error = outcome.reason, startedAtMs }: Pick<MessageRound, "error" | "startedAtMs">,
+    nowMs: number,
+  ): void {
     const { clock, events, destinationId } = this.#options;
     // Nothing was sent, so nothing is known.
     if (outcome.kind === "filtered") {
@@ -713,7 +725,8 @@ export class Consumer {
       atMs: clock.now(),
       monotonicMs: nowMs,
     });
-    this.#recover(outcome, { wasDown: before.kind !== "closed", nowMs });
+    const isOld = this.#isOfBefore(startedAtMs);
+    this.#recover(outcome, { wasDown: before.kind !== "closed", isOld, nowMs });
     const after = this.#gate.breaker;
     if (before.kind !== after.kind) events.breaker(destinationId, before, after, outcome.reason);
   }
@@ -744,13 +757,25 @@ export class Consumer {
   }
 
   /** Begins, goes on with, or ends the release of waiting retries. */
-  #recover(outcome: Outcome, when: { readonly wasDown: boolean; readonly nowMs: number }): void {
+  #recover(outcome: Outcome, when: Parameters<typeof afterRound>[2]): void {
     const result = resultOf(outcome);
     if (result === undefined) return;
-    const isReleasing = this.#recovery.kind === "releasing";
-    this.#recovery = afterRound(this.#recovery, result, when);
-    if (!isReleasing || this.#recovery.kind === "releasing") return;
+    const before = this.#recovery;
+    const after = afterRound(before, result, when);
+    this.#recovery = after;
+    if (before.kind === "steady" && after.kind === "releasing") this.#released(after, when.nowMs);
+    if (before.kind === "steady" || after.kind === "releasing") return;
     for (const retry of this.#retries.takeEarly(when.nowMs)) this.#ledger.putBack(retry);
+  }
+
+  #released(recovery: Recovery, nowMs: number): void {
+    this.#recovery = recovery;
+    this.#retriesInFlight = new InFlight();
+    this.#releasedAtMs = nowMs;
+  }
+
+  #isOfBefore(startedAtMs: number): boolean {
+    return startedAtMs < this.#releasedAtMs;
   }
 
   #isLastAttempt(retry: Retry, nowMs: number): boolean {
@@ -785,6 +810,9 @@ type Decided = Pick<MessageRound, "settings" | "isOutdated" | "isOfDeleted">;
 const UNCHANGED = { isOutdated: () => false, isOfDeleted: () => false };
 
 const ANY = (): boolean => true;
+
+/** As chance for a backoff: none. */
+const AT_ONCE = 0;
 
 function isGone(error: unknown): boolean {
   return error instanceof StoreError && error.code === "not_found";

@@ -42,7 +42,16 @@ test.each<[name: string, before: Recovery, result: RoundResult, wasDown: boolean
   ["a delivery in between begins the count anew", releasing(1, 2), DELIVERED, false, releasing(2)],
   ["Retry-After ends it at once", releasing(64), WAIT, false, STEADY],
 ])("%s", (_name, before, result, wasDown, after) => {
-  expect(afterRound(before, result, { wasDown, nowMs: 1_000 })).toEqual(after);
+  expect(afterRound(before, result, { wasDown, isOld: false, nowMs: 1_000 })).toEqual(after);
+});
+
+test.each<[name: string, result: RoundResult, after: Recovery]>([
+  ["a failure that began before a release says nothing", FAILED, releasing(9, 2)],
+  ["nor does a refused message", REFUSED, releasing(9, 2)],
+  ["a delivery counts", DELIVERED, releasing(10)],
+  ["and so does Retry-After", WAIT, STEADY],
+])("%s", (_name, result, after) => {
+  expect(afterRound(releasing(9, 2), result, { wasDown: false, isOld: true, nowMs: 1_000 })).toEqual(after);
 });
 
 test("a release begins with one message", () => expect(release(1_000)).toEqual(releasing(1)));
@@ -69,6 +78,33 @@ async function outage(answer: Parameters<ReturnType<typeof scriptedWebhooks>["sc
   return { clock, webhooks, fixture, pending };
 }
 
+/** Messages that have failed nine times: the first `soon` of them are due in a second, the others in ten minutes or more. */
+async function backlog(count: number, soon: number) {
+  const { clock, webhooks, fixture } = await outage({ status: 500, latencyMs: 20 }, 0);
+  const [{ id: destinationId } = { id: "" }] = await fixture.store.config.list("destination");
+  await fixture.delivery.close(0);
+  for (let first = 0; first < count; first += 100) {
+    const ids = Array.from({ length: Math.min(100, count - first) }, (_, index) => `m${first + index}`);
+    await fixture.append(ids.map((messageId) => ({ messageId, userId: messageId })));
+  }
+  const { items } = await fixture.store.log.find({}, { limit: count });
+  const nowMs = clock.monotonic();
+  await fixture.store.consumers.requeue(
+    destinationId,
+    items.toReversed().map(({ offset }, index) => ({
+      offset,
+      rounds: 9,
+      firstAttemptAtMs: nowMs - 60 * MINUTE,
+      dueAtMs: nowMs + (index < soon ? SECOND : 10 * MINUTE + index * 100),
+      reason: "HTTP 500",
+      doneUrls: [],
+      replay: false,
+    })),
+  );
+  await fixture.restart();
+  return { clock, webhooks, fixture };
+}
+
 describe("when a destination recovers", () => {
   it("releases its waiting retries within seconds, a few at first, and keeps their attempts", async () => {
     const { clock, webhooks, pending } = await outage({ status: 500, latencyMs: 20 }, BACKLOG);
@@ -93,35 +129,7 @@ describe("when a destination recovers", () => {
   });
 
   it("delivers a backlog of 2,000 messages that waited for up to 15 minutes", async () => {
-    const clock = manualClock();
-    const webhooks = scriptedWebhooks(clock);
-    const fixture = await openDelivery({
-      clock,
-      openEndpoint: webhooks.openEndpoint,
-      resolve: async () => [{ address: "198.41.0.4", family: 4 }],
-    });
-    const destinationId = await fixture.create({ settings: { webhooks: [{ url: URL_A }] } });
-    await fixture.delivery.close(0);
-    for (let first = 0; first < BACKLOG; first += 100) {
-      const ids = Array.from({ length: 100 }, (_, index) => `m${first + index}`);
-      await fixture.append(ids.map((messageId) => ({ messageId, userId: messageId })));
-    }
-    const { items } = await fixture.store.log.find({}, { limit: BACKLOG });
-    const nowMs = clock.monotonic();
-    await fixture.store.consumers.requeue(
-      destinationId,
-      items.map(({ offset }, index) => ({
-        offset,
-        rounds: 9,
-        firstAttemptAtMs: nowMs - 60 * MINUTE,
-        dueAtMs: nowMs + (index === 0 ? SECOND : 10 * MINUTE + index * 100),
-        reason: "HTTP 500",
-        doneUrls: [],
-        replay: false,
-      })),
-    );
-    webhooks.script(URL_A, { status: 500, latencyMs: 20 });
-    await fixture.restart();
+    const { clock, webhooks, fixture } = await backlog(BACKLOG, 1);
     // Four new messages fail, and show that it is down.
     await fixture.append([1, 2, 3, 4].map((n) => ({ messageId: `new${n}`, userId: `u${n}` })));
     await advanceClock(clock, 500);
@@ -138,6 +146,28 @@ describe("when a destination recovers", () => {
       delivered.filter(({ atMs }) => atMs < (first?.atMs ?? 0) + ms).length;
     expect(after(20)).toBeLessThanOrEqual(2);
     expect(after(60)).toBeLessThanOrEqual(16);
+  });
+
+  it("neither waits for attempts that began before, nor counts them, and repeats them at once", async () => {
+    const { clock, webhooks, fixture } = await backlog(12, 4);
+    await fixture.append([1, 2, 3, 4].map((n) => ({ messageId: `new${n}`, userId: `u${n}` })));
+    await advanceClock(clock, 500);
+    // The four that are due find nobody who answers. The next message does.
+    const hung: string[] = [];
+    webhooks.script(URL_A, ({ messageId, attempt }) => {
+      if (!/^m[0-3]$/.test(messageId) || attempt > 10) return { status: 200, latencyMs: 20 };
+      hung.push(messageId);
+      return "hang";
+    });
+    await advanceClock(clock, 520);
+    expect(hung).toHaveLength(4);
+    await fixture.append([{ messageId: "good", userId: "good" }]);
+    await advanceClock(clock, 2 * SECOND);
+    const delivered = () => new Set(webhooks.requests.slice(4).map(({ messageId }) => messageId));
+    expect([4, 5, 6, 7, 8, 9, 10, 11].filter((n) => !delivered().has(`m${n}`))).toEqual([]);
+    await advanceClock(clock, 4 * SECOND);
+    const repeated = webhooks.requests.filter(({ attempt }) => attempt === 11);
+    expect(repeated.map(({ messageId }) => messageId).toSorted()).toEqual(["m0", "m1", "m2", "m3"]);
   });
 
   it("does not send before the time that the receiver asked for", async () => {

@@ -37,6 +37,7 @@ export class MessageRound implements Round {
   readonly failedUrls: readonly string[];
   /** When the message's first round started. The retry window counts from here. */
   readonly firstAttemptAtMs: number;
+  readonly startedAtMs: number;
   readonly isLast: boolean;
   /** URLs with retries of their own that are not due yet. */
   readonly waiting: readonly UrlRetry[];
@@ -65,6 +66,7 @@ export class MessageRound implements Round {
     this.doneUrls = retry?.doneUrls ?? [];
     this.failedUrls = retry?.failedUrls ?? [];
     this.firstAttemptAtMs = retry !== undefined && retry.rounds > 0 ? retry.firstAttemptAtMs : nowMs;
+    this.startedAtMs = nowMs;
     this.isLast = isInLastPart(this.firstAttemptAtMs, nowMs, policy);
     this.waiting = retry?.urls === undefined ? NONE : notDue(retry.urls, nowMs);
     this.waitingUrls = this.waiting.length === 0 ? [] : this.waiting.map(({ url }) => url);

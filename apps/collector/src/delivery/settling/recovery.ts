@@ -31,11 +31,11 @@ export type RoundResult =
 const OUTAGE_ROUNDS = 3;
 const MAX_LIMIT = 1_024;
 
-/** The state after a round. `wasDown`: the circuit breaker was open or probing before it. */
+/** The state after a round. `wasDown`: the circuit breaker was open or probing before it. `isOld`: it began before the last release. */
 export function afterRound(
   before: Recovery,
   result: RoundResult,
-  { wasDown, nowMs }: { readonly wasDown: boolean; readonly nowMs: number },
+  { wasDown, isOld, nowMs }: { readonly wasDown: boolean; readonly isOld: boolean; readonly nowMs: number },
 ): Recovery {
   if (before.kind === "steady") {
     if (result.kind === "refused") return before;
@@ -44,8 +44,9 @@ export function afterRound(
   }
   if (result.kind === "delivered")
     return { ...before, limit: Math.min(before.limit + 1, MAX_LIMIT), failures: 0 };
-  const failures = before.failures + 1;
   const asksForDelay = result.kind === "failed" && result.hasRetryAfter;
+  if (isOld && !asksForDelay) return before;
+  const failures = before.failures + 1;
   // The count begins anew. Otherwise, with some messages that always fail, each delivery of another one would retry them again.
   if (asksForDelay || failures >= OUTAGE_ROUNDS) return STEADY;
   return { ...before, limit: Math.max(1, Math.floor(before.limit / 2)), failures };
