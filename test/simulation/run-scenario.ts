@@ -50,6 +50,8 @@ export interface RunOptions {
 /** How often the end of the deliveries is looked for, and for how long at most. */
 const LOOK_EVERY_MS = 10 * 60_000;
 const LONGEST_END_MS = 30 * 3_600_000;
+/** How long the backlog of receivers that were dead all that time is waited for. */
+const REVIVED_MS = 6 * 3_600_000;
 /** Longer than any `Retry-After` that a destination is given: after this time without a request, none follows. */
 const QUIET_MS = 5 * 3_600_000;
 const CLOSE_MS = 60_000;
@@ -105,7 +107,10 @@ async function play({ steps }: Scenario, cast: Cast): Promise<void> {
   }
 }
 
-/** Ends every fault except dead receivers, lets the applications send what they hold, and waits until nothing is under way. */
+/**
+ * Ends every fault except dead receivers, lets the applications send what they hold, and waits until nothing is under way. In order, messages
+ * wait a window each at a dead receiver: if they still do after a day, it works again.
+ */
 async function heal(cast: Cast): Promise<void> {
   const { world, disk, receivers, sdks, sources, collector } = cast;
   // Applications and collectors that are down start again, and messages that are on the agenda are sent.
@@ -152,7 +157,17 @@ async function heal(cast: Cast): Promise<void> {
   // A process that starts sends what one has left that ended after it had begun.
   for (const sdk of sdks) if (sdk.plan.spools) sdk.start();
   await closeAll(cast);
-  const untilMs = world.elapsedMs + LONGEST_END_MS;
+  await untilQuiet(cast, LONGEST_END_MS);
+  const dead = receivers.all().filter(({ isDead }) => isDead);
+  if (dead.length === 0 || !(await isBusy(cast))) return;
+  for (const receiver of dead) receiver.behaviour = { kind: "takes" };
+  await untilQuiet(cast, REVIVED_MS);
+}
+
+/** Until nothing is under way, or nothing has been sent for a while. */
+async function untilQuiet(cast: Cast, mostMs: number): Promise<void> {
+  const { world } = cast;
+  const untilMs = world.elapsedMs + mostMs;
   let quietSinceMs = world.elapsedMs;
   for (let posts = 0; world.elapsedMs < Math.min(untilMs, quietSinceMs + QUIET_MS); ) {
     await world.pass(LOOK_EVERY_MS);

@@ -253,8 +253,8 @@ export interface History {
   readonly runs: CollectorRun[];
   /** When threads of the collector died. */
   readonly deaths: number[];
-  /** The offset of the first message of each stored batch, and when it was stored. Filled with the embedded store only. */
-  readonly firsts: { readonly offset: number; readonly atMs: number }[];
+  /** The bytes of all that was appended to the log, as text, and when. */
+  readonly written: { readonly text: string; readonly atMs: number }[];
   /** From when on the plan of a source certainly refused an event, until one of its `ends`. */
   readonly refusing: { readonly sourceId: string; readonly fromMs: number }[];
   /** When a plan is, or was, to be taken back. */
@@ -308,7 +308,7 @@ export function newHistory(): History {
     appended: new AppendedMessages(),
     runs: [],
     deaths: [],
-    firsts: [],
+    written: [],
     refusing: [],
     ends: [],
     fields: new Map(),

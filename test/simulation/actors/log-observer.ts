@@ -52,6 +52,8 @@ export class LogObserver {
     }
     this.#session = session;
     this.#number = number;
+    const text = Buffer.from(data).toString("latin1");
+    this.#history.written.push({ text, atMs: this.#world.elapsedMs });
     this.#world.note(`entry ${sequence}: ${calls.map(({ operation }) => operation).join(", ")}`);
     for (const call of calls) this.#noteCall(call);
   }

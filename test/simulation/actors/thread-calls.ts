@@ -17,7 +17,7 @@ type Message =
 interface Answer {
   readonly id: number;
   readonly kind: "done" | "refused";
-  readonly answer?: { readonly firsts?: readonly number[] };
+  readonly answer?: { readonly isHandedBack?: true };
 }
 
 const WRITES = new Set([
@@ -62,7 +62,18 @@ export function observeCalls(
         world.note(`a thread settles ${outcomesIn(call).length} at ${String(call.request.consumerId)}`);
         noteSettlement(history, call, history.runs.length, atMs);
       }
-      for (const offset of answer?.firsts ?? []) if (offset >= 0) history.firsts.push({ offset, atMs });
+      if (call.operation === "append" && answer?.isHandedBack !== true)
+        history.written.push({ text: textOf(call), atMs });
     }
   };
+}
+
+/** All bytes of an append. Those of ids that the collector made have no quotes. */
+function textOf({ request }: Call): string {
+  const { bodies, extras } = request as Record<"bodies" | "extras", Uint8Array>;
+  const made =
+    Buffer.from(extras)
+      .toString("latin1")
+      .match(/[\w-]+/g) ?? [];
+  return Buffer.from(bodies).toString("latin1") + JSON.stringify(made);
 }

@@ -1,5 +1,6 @@
 import type { History } from "../actors/history.js";
 import { mayGoWith, ownerOf } from "../model/identities.js";
+import { storedAtMs } from "../model/log-entries.js";
 import type { Cast, CastDestination } from "../scenario/cast.js";
 import { RARE_EVENT } from "../scenario/steps/source.js";
 import type { Invariant } from "./invariant.js";
@@ -15,15 +16,14 @@ export const acknowledgedIsSettled: Invariant = {
       [...messages, ...dropped].map((message) => [`${message.sourceId} ${message.messageId}`, message]),
     );
     const seen = new Set<string>();
-    for (const { sourceId, messageIds, atMs } of cast.history.acknowledgements) {
+    for (const { sourceId, messageIds, atMs } of cast.history.acknowledgements)
       for (const messageId of messageIds) {
         // A message that is sent again after a deletion is a duplicate.
         if (seen.has(`${sourceId} ${messageId}`)) continue;
         seen.add(`${sourceId} ${messageId}`);
-        if (!stored.has(`${sourceId} ${messageId}`) && !mayBeDeleted(cast.history, messageId, atMs))
+        if (!stored.has(`${sourceId} ${messageId}`) && !mayBeDeleted(cast.history, messageId))
           wrong.push(`${messageId} was acknowledged at ${atMs} and is not in the log`);
       }
-    }
     for (const destination of cast.destinations) {
       const { name } = destination.plan;
       const sources = new Set(destination.plan.sources.map((index) => cast.sources[index]?.id));
@@ -32,7 +32,7 @@ export const acknowledgedIsSettled: Invariant = {
         if (!(onlyDestinations?.includes(destination.id) ?? sources.has(sourceId))) continue;
         const delivery = deliveryOf(destination, offset);
         if (delivery === undefined) wrong.push(`${messageId} has no outcome at ${name}`);
-        else if (delivery.state === "pending" && !mayStillWait(cast, destination))
+        else if (delivery.state === "pending")
           wrong.push(`${messageId} still waits at ${name}: ${delivery.reason}`);
         else if (delivery.state === "skipped" && !destination.wasDisabled)
           wrong.push(`${messageId} was skipped by ${name}, which was never disabled`);
@@ -50,11 +50,6 @@ export const acknowledgedIsSettled: Invariant = {
     return wrong;
   },
 };
-
-/** In order, the messages of a user wait for one another: at a dead destination for a window each, which is longer than a run. */
-export function mayStillWait({ receivers }: Cast, { plan, urls }: CastDestination): boolean {
-  return plan.order === "user" && urls.some((url) => receivers.of(url).isDead);
-}
 
 function mayBeFiltered(
   { history }: Cast,
@@ -77,11 +72,12 @@ function mayBeSuppressed({ suppressed, fields }: History, message: object): bool
   );
 }
 
-/** Whether somebody asked to delete its user after it was received, or meanwhile, and that was done. */
-function mayBeDeleted(history: History, messageId: string, acknowledgedMs: number): boolean {
+/** Whether somebody asked to delete its user, and that was done after it was stored. What never was in the log was lost, not deleted. */
+function mayBeDeleted(history: History, messageId: string): boolean {
+  const storedMs = storedAtMs(history, messageId) ?? Number.POSITIVE_INFINITY;
   return history.deletions.some(
     ({ identity }) =>
       mayGoWith(history, messageId, identity) &&
-      history.purges.some(({ identities, atMs }) => identities.includes(identity) && atMs >= acknowledgedMs),
+      history.purges.some(({ identities, atMs }) => identities.includes(identity) && atMs >= storedMs),
   );
 }

@@ -1,4 +1,3 @@
-import { mayStillWait } from "./acknowledged-is-settled.js";
 import type { Invariant } from "./invariant.js";
 
 /** Timers of an idle collector: of its stages, its store and its audiences. */
@@ -15,8 +14,6 @@ export const holdsNothingAtRest: Invariant = {
     "When nothing is under way, the retry queue in memory counts exactly the retries in the store, no message counts as unread or in its first attempt, and the collector has the timers of an idle one.",
   check({ cast, atRest: { metrics, timers, backlogs } }) {
     const wrong: string[] = [];
-    // Where an endpoint is dead, messages are under way to the end.
-    if (cast.destinations.some((destination) => mayStillWait(cast, destination))) return wrong;
     for (const { id, plan } of cast.destinations) {
       const stored = backlogs.get(id) ?? { behind: 0, retries: 0 };
       const shown = (name: string): number => metrics.get(`${name}{destination="${id}"}`) ?? 0;

@@ -63,11 +63,12 @@ function lateIn(spell: Spell, destination: CastDestination, run: FinishedRun): s
   for (const messageId of waiting) {
     if (ended.has(messageId)) continue;
     const own = posts.filter((post) => post.messageId === messageId);
-    const latestMs =
-      Math.max(recoveredMs, ...own.filter(({ atMs }) => atMs < recoveredMs).map(askedUntil)) +
-      SOON_MS +
-      EACH_MS * (waiting.length + posts.filter(({ atMs }) => atMs >= spell.fromMs && atMs < upToMs).length);
     const next = own.find(({ atMs }) => atMs > recoveredMs);
+    const from = own
+      .filter(({ atMs }) => atMs <= recoveredMs)
+      .flatMap((post) => [askedUntil(post), endedAt(post)]);
+    const meanwhile = posts.filter(({ atMs }) => atMs >= spell.fromMs && atMs < (next?.atMs ?? upToMs));
+    const latestMs = Math.max(recoveredMs, ...from) + SOON_MS + EACH_MS * (waiting.length + meanwhile.length);
     if (latestMs < upToMs && (next === undefined || next.atMs > latestMs))
       wrong.push(
         `${messageId} waited for ${destination.plan.name} until ${next?.atMs}; it worked again at ${recoveredMs}`,
@@ -93,6 +94,11 @@ function hasFailed(posts: readonly Post[], count: number): boolean {
 /** Not an answer that refuses one message. */
 function isOutage(what: string): boolean {
   return !/^\d/.test(what) || what === "429" || (what.startsWith("5") && what !== "501");
+}
+
+/** An attempt from before the recovery may hang until its time limit. */
+function endedAt({ ended }: Post): number {
+  return ended?.atMs ?? 0;
 }
 
 function askedUntil({ ended }: Post): number {

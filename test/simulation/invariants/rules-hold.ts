@@ -1,3 +1,4 @@
+import { storedAtMs } from "../model/log-entries.js";
 import type { Invariant } from "./invariant.js";
 
 /** Changes of what is admitted. */
@@ -7,14 +8,13 @@ export const rulesHold: Invariant = {
     "Once the collector has answered that the plan of a source refuses an event, none is stored from it, whichever thread took the request, and whatever was under way.",
   check({ cast, messages }) {
     const { refusing, ends } = cast.history;
-    const firsts = cast.history.firsts.toSorted((a, b) => a.offset - b.offset);
     return refusing.flatMap(({ sourceId, fromMs }) => {
       const own = ends.filter((end) => end.sourceId === sourceId && end.atMs > fromMs);
       const untilMs = Math.min(...own.map(({ atMs }) => atMs));
       return messages.flatMap((stored) => {
-        const { offset, messageId, message } = stored;
+        const { messageId, message } = stored;
         if (stored.sourceId !== sourceId || message.event !== RARE_EVENT) return [];
-        const atMs = firsts.findLast((first) => first.offset <= offset)?.atMs ?? 0;
+        const atMs = storedAtMs(cast.history, messageId) ?? 0;
         return atMs > fromMs && atMs < untilMs
           ? [`${messageId} was stored at ${atMs}, and its event was refused from ${fromMs} on`]
           : [];

@@ -1,3 +1,5 @@
+import type { History } from "../actors/history.js";
+
 /**
  * The entries of a cluster's log as they stand in it: "SLC" and a version, the length of the head, the head as JSON, then the arrays of all
  * calls, each at a multiple of 8. It asks nothing of the product.
@@ -17,6 +19,11 @@ interface Head {
   readonly session: string;
   readonly number: number;
   readonly calls: readonly (EntryCall & { readonly arrays?: readonly [string, string, number][] })[];
+}
+
+/** When the bytes that hold a message were stored. Undefined: they never were. */
+export function storedAtMs({ written }: Pick<History, "written">, messageId: string): number | undefined {
+  return written.find(({ text }) => text.includes(messageId) && text.includes(`"${messageId}"`))?.atMs;
 }
 
 const HEAD_AT = 8;

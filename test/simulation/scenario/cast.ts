@@ -1,9 +1,9 @@
 import {
   type Identity,
   type NewBatch,
-  type Offset,
   openMemoryStore,
   type Settlement,
+  type Store,
 } from "@sluice/event-log";
 import { ClusterActor } from "../actors/cluster-actor.js";
 import { CollectorActor, type CollectorActorOptions } from "../actors/collector-actor.js";
@@ -120,10 +120,12 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     }
   };
   disk.onResult = (call, args, result) => {
-    if (call === "log.append" && folder !== undefined) {
-      const { duplicates, first } = result as { duplicates: readonly number[]; first?: Offset };
-      if (first !== undefined) history.firsts.push({ offset: first, atMs: world.elapsedMs });
-      if (scenario.workers === 1) history.appended.add(args[0] as NewBatch, duplicates, world.elapsedMs);
+    if (call === "log.append") {
+      const batch = args[0] as NewBatch;
+      const { duplicates, isHandedBack } = result as Awaited<ReturnType<Store["log"]["append"]>>;
+      if (isHandedBack !== true) history.written.push({ text: textOf(batch), atMs: world.elapsedMs });
+      if (folder !== undefined && scenario.workers === 1)
+        history.appended.add(batch, duplicates, world.elapsedMs);
     }
     if (call !== "consumers.retryNow") return;
     for (const offset of result as readonly number[])
@@ -226,6 +228,10 @@ export async function assemble(scenario: Scenario, world: World): Promise<Cast> 
     folder,
     profiles,
   };
+}
+
+function textOf({ body, madeIds }: NewBatch): string {
+  return Buffer.from(body).toString("latin1") + JSON.stringify(madeIds);
 }
 
 /** A store in memory that outlives the processes. Its clock is that of the running process. */
