@@ -21,8 +21,8 @@ export const TUNING = {
   syncLog: false,
 } as const;
 /** The store looks for work every ten seconds. In a run of many hours that would be most of the work. */
-const WAITS_ARE_LONGER_BY = 30;
-const LONG_WAIT_MS = 10_000;
+const TICKS_ARE_SLOWER_BY = 30;
+const TICK_MS = 10_000;
 
 /** A data folder with the embedded store, which runs in this thread. */
 export class SqliteFolder {
@@ -50,10 +50,7 @@ export class SqliteFolder {
     this.#crashed = false;
     this.#open = await openSqliteStore({
       directory: this.#directory,
-      clock: {
-        ...clock,
-        after: (ms, run) => clock.after(ms < LONG_WAIT_MS ? ms : ms * WAITS_ARE_LONGER_BY, run),
-      },
+      clock: withSlowTick(clock),
       retention: this.limits,
       tuning: TUNING,
       startThread: (options) => new ThreadInThisThread(options, (port) => this.onJoin(port)),
@@ -69,6 +66,22 @@ export class SqliteFolder {
     await this.#open?.close();
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+/** Its first timer of that length is the tick, and so is each that follows it. A change waits as long for a thread, and no longer. */
+function withSlowTick(clock: Clock): Clock {
+  let isTicking = false;
+  return {
+    ...clock,
+    after(ms, run) {
+      if (ms !== TICK_MS || isTicking) return clock.after(ms, run);
+      isTicking = true;
+      return clock.after(ms * TICKS_ARE_SLOWER_BY, () => {
+        isTicking = false;
+        run();
+      });
+    },
+  };
 }
 
 /** In memory where the system has a folder for that: syncs of a disk would be most of the time of a run. */
