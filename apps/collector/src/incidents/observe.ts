@@ -127,12 +127,18 @@ export function failingSince(
 ): ReadonlyMap<string, number> {
   return new Map(
     destinations.flatMap(({ id, status }) => {
-      if (status === undefined || !FAILING.has(status.health)) return [];
+      // It has not answered, which is no break.
+      if (status === undefined) return entryOf(id, before(id));
+      if (!FAILING.has(status.health)) return [];
       const { failingSinceMs = nowMs, sinceMs = nowMs } = status;
       // Later than now: the wall clock was set back.
       return [[id, Math.min(before(id) ?? nowMs, failingSinceMs, sinceMs, nowMs)] as const];
     }),
   );
+}
+
+function entryOf(id: string, sinceMs: number | undefined): (readonly [string, number])[] {
+  return sinceMs === undefined ? [] : [[id, sinceMs]];
 }
 
 function disabledUrls({ id, value, status }: ObservedDestination, nowMs: number): Condition[] {

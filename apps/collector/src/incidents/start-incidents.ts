@@ -45,6 +45,7 @@ export async function startIncidents(deps: IncidentDeps): Promise<Incidents> {
 class IncidentChecks implements Incidents {
   readonly #deps: IncidentDeps;
   readonly #startedMs: number;
+  readonly #ask: Ask;
   #incidents = new Map<string, Incident>();
   /** A monotonic reading. */
   #heldBackSinceMs: number | undefined;
@@ -56,6 +57,7 @@ class IncidentChecks implements Incidents {
   constructor(deps: IncidentDeps) {
     this.#deps = deps;
     this.#startedMs = deps.clock.monotonic();
+    this.#ask = asker(deps.clock);
     deps.metrics.gauge(
       "sluice_incidents_open",
       "Open incidents, such as destinations that have been failing for long",
@@ -99,6 +101,7 @@ class IncidentChecks implements Incidents {
     // An incident has one message to append, so the last one comes before the next change.
     await this.#append();
     const observed = await observeAll(this.#deps, {
+      ask: this.#ask,
       openedAtMs: (key) => this.#openIncident(key)?.openedAtMs,
       failingBefore: (id) => this.#openIncident(failingKey(id))?.sinceMs ?? this.#failingSinceMs.get(id),
     });
@@ -167,30 +170,44 @@ class IncidentChecks implements Incidents {
 /** What does not answer for so long, such as a thread or a network disk, is unknown. It silences no other incident. */
 const ANSWER_WITHIN_MS = 10_000;
 
-function knownOf<T>(answer: Promise<T>, clock: Clock): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ANSWER_WITHIN_MS, () => resolve(undefined));
-    answer
-      .catch(() => undefined)
-      .then((known) => {
-        cancel();
-        resolve(known);
-      });
-  });
+/** Undefined if the answer is unknown. */
+type Ask = <T>(what: string, ask: () => Promise<T>) => Promise<T | undefined>;
+
+/** What has not answered is not asked again until it has: a disk that hangs takes a thread of this process for each question. */
+function asker(clock: Clock): Ask {
+  const unanswered = new Set<string>();
+  return (what, ask) => {
+    if (unanswered.has(what)) return Promise.resolve(undefined);
+    unanswered.add(what);
+    return new Promise((resolve) => {
+      const cancel = clock.after(ANSWER_WITHIN_MS, () => resolve(undefined));
+      ask()
+        .catch(() => undefined)
+        .then((known) => {
+          unanswered.delete(what);
+          cancel();
+          resolve(known);
+        });
+    });
+  };
 }
 
 async function observeAll(
   { store, delivery, counters, readDisk, clock }: IncidentDeps,
   {
+    ask,
     openedAtMs,
     failingBefore,
-  }: Pick<Observed, "openedAtMs"> & { readonly failingBefore: (destinationId: string) => number | undefined },
+  }: Pick<Observed, "openedAtMs"> & {
+    readonly ask: Ask;
+    readonly failingBefore: (destinationId: string) => number | undefined;
+  },
 ): Promise<Observed> {
   const documents = await store.config.list<DestinationDocument>(DOCUMENT_KINDS.destination);
   const destinations = await Promise.all(
     documents.map(async (document) => ({
       ...document,
-      status: await knownOf(delivery.status(document.id), clock),
+      status: await ask(`destination ${document.id}`, () => delivery.status(document.id)),
     })),
   );
   const nowMs = clock.now();
@@ -199,7 +216,7 @@ async function observeAll(
     destinations,
     failingSinceMs: failingSince(destinations, failingBefore, nowMs),
     heldBack: store.stats().retentionHeldBack,
-    disk: await knownOf(readDisk(), clock),
+    disk: await ask("disk", readDisk),
     rates: { hour: counters.rates("1h"), day: counters.rates("24h") },
     openedAtMs,
   };

@@ -331,28 +331,84 @@ describe("the other kinds", () => {
 
 describe("what does not answer", () => {
   const disabled = { health: "url_disabled", disabledTargets: [HOOK] } as unknown as DestinationStatus;
+  const full = { freeBytes: 1, totalBytes: GB };
   const hangs = () => new Promise<never>(() => {});
-  it.each([
-    [
-      "a destination",
-      { status: hangs, readDisk: async () => ({ freeBytes: 1, totalBytes: GB }) },
-      "disk_low",
-    ],
-    ["the disk", { status: async () => disabled, readDisk: hangs }, "url_disabled"],
-  ])("silences no other incident: %s", async (_what, { status, readDisk }, expected) => {
+
+  async function observed(answers: {
+    readonly status?: () => Promise<DestinationStatus | undefined>;
+    readonly readDisk?: () => Promise<typeof full>;
+  }) {
     const clock = manualClock();
     const store = openMemoryStore({ clock });
     await store.config.put("destination", "dst_1", { name: "Orders", enabled: true });
-    const observed = await startIncidents({
+    const { status = async () => disabled, readDisk = async () => full } = answers;
+    const checks = await startIncidents({
       ...{ store, clock, readDisk, delivery: { status } },
       counters: { rates: () => ({ points: [] }) as never },
       metrics: createMetrics(),
       logger: createLogger({ write: () => {} }),
     });
-    onTestFinished(() => observed.close(0));
+    onTestFinished(() => checks.close(0));
+    const kinds = (): string[] => checks.list().map(({ kind, state }) => `${kind} ${state}`);
+    return { clock, checks, kinds };
+  }
+
+  it.each([
+    ["a destination", { status: hangs }, "disk_low open"],
+    ["the disk", { readDisk: hangs }, "url_disabled open"],
+  ])("silences no other incident: %s", async (_what, answers, expected) => {
+    const { clock, kinds } = await observed(answers);
     await clock.advance(CHECK_EVERY_MS);
-    expect(observed.list()).toEqual([]);
+    expect(kinds()).toEqual([]);
     await clock.advance(10_000);
-    expect(observed.list()).toMatchObject([{ kind: expected, state: "open" }]);
+    expect(kinds()).toEqual([expected]);
+  });
+
+  it.each(["status", "readDisk"] as const)("is not asked again until it has: %s", async (name) => {
+    let asked = 0;
+    let answer: (value: never) => void = () => {};
+    const held = () => {
+      asked += 1;
+      return new Promise<never>((resolve) => {
+        answer = resolve;
+      });
+    };
+    const { clock, kinds } = await observed({ [name]: held });
+    await clock.advance(10 * MINUTE);
+    expect(asked).toBe(1);
+    // What it says now was true when it was asked.
+    answer((name === "status" ? disabled : full) as never);
+    await clock.advance(0);
+    expect(kinds()).toHaveLength(1);
+    while (asked === 1) await clock.advance(1_000);
+    answer((name === "status" ? disabled : full) as never);
+    await clock.advance(0);
+    expect(kinds().sort()).toEqual(["disk_low open", "url_disabled open"]);
+  });
+
+  it.each([
+    ["a destination", "status"],
+    ["the disk", "readDisk"],
+  ] as const)("leaves its incident open: %s", async (_what, name) => {
+    let isThere = true;
+    const answer = name === "status" ? disabled : full;
+    const { clock, kinds } = await observed({
+      [name]: () => (isThere ? Promise.resolve(answer as never) : Promise.reject(new Error("gone"))),
+    });
+    await clock.advance(CHECK_EVERY_MS);
+    expect(kinds()).toHaveLength(2);
+    isThere = false;
+    await clock.advance(10 * MINUTE);
+    expect(kinds().sort()).toEqual(["disk_low open", "url_disabled open"]);
+  });
+
+  it("does not hold up closing beyond its time", async () => {
+    const { clock, checks, kinds } = await observed({ readDisk: hangs });
+    await clock.advance(CHECK_EVERY_MS);
+    const closed = checks.close(1_000);
+    await clock.advance(1_000);
+    await closed;
+    await clock.advance(10 * MINUTE);
+    expect([kinds(), clock.pending]).toEqual([[], 0]);
   });
 });

@@ -80,6 +80,34 @@ describe("a destination that fails while the wall clock is set back", () => {
   });
 });
 
+describe("failingSince", () => {
+  const NOW = 10 * HOUR;
+  const EARLIER = NOW - 20 * MINUTE;
+  it.each<[string, object | undefined, before: number | undefined, expected: number | undefined]>([
+    ["healthy", { health: "delivering" }, EARLIER, undefined],
+    ["failing from now on", { health: "failing" }, undefined, NOW],
+    ["failing, as at the last check", { health: "failing" }, EARLIER, EARLIER],
+    [
+      "failing for longer than that",
+      { health: "backing_off", failingSinceMs: EARLIER - 1 },
+      EARLIER,
+      EARLIER - 1,
+    ],
+    [
+      "failing in this state for longer",
+      { health: "partly_failing", sinceMs: EARLIER - 2 },
+      EARLIER,
+      EARLIER - 2,
+    ],
+    ["failing since a time to come", { health: "failing", sinceMs: NOW + 1 }, undefined, NOW],
+    ["without an answer", undefined, EARLIER, EARLIER],
+    ["without an answer, and not failing before", undefined, undefined, undefined],
+  ])("a destination that is %s", (_name, status, before, expected) => {
+    const destinations = [{ id: "dst_1", status }] as unknown as Observed["destinations"];
+    expect(failingSince(destinations, () => before, NOW).get("dst_1")).toBe(expected);
+  });
+});
+
 describe("isDiskLow", () => {
   it.each([
     ["5 % of 100 GB", 4.9 * GB, 100 * GB, false, true],
