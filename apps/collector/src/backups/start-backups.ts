@@ -39,7 +39,7 @@ export interface Backups {
 export interface RunningBackup {
   /** The backup as a tar archive. Read it once. */
   archive(): AsyncGenerator<Uint8Array>;
-  /** Drops the state. May be called more than once. */
+  /** Drops the state, and resolves when another backup can begin. May be called more than once. */
   end(): Promise<void>;
 }
 
@@ -85,16 +85,14 @@ async function beginBackup(
   const { audiences, clock } = options;
   const { profiles, log } = await audiences.beginSnapshot(() => snapshots.begin());
   const createdAtMs = clock.now();
-  let isEnded = false;
-  const end = async (): Promise<void> => {
-    if (isEnded) return;
-    isEnded = true;
+  let ending: Promise<void> | undefined;
+  const end = (): Promise<void> => {
     // Fails only if the store is unavailable, and then the snapshot is gone too.
-    await Promise.allSettled([snapshots.end(), audiences.snapshot.end()]);
-    ended();
+    ending ??= Promise.allSettled([snapshots.end(), audiences.snapshot.end()]).then(ended);
+    return ending;
   };
   try {
-    const read = { clock, isEnded: () => isEnded };
+    const read = { clock, isEnded: () => ending !== undefined };
     const files = [
       ...(await smallFiles(options)),
       snapshotReader(log, snapshots, read),
