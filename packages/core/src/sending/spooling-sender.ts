@@ -112,7 +112,6 @@ export class SpoolingSender implements Sender<FinalOutcome | Split> {
   }
 
   #startEmptying(): void {
-    if (this.#stop.signal.aborted) return;
     const failedTries = this.#state.kind === "waiting" ? this.#state.failedTries : 0;
     this.#setState({ kind: "emptying", done: this.#empty(failedTries) });
   }

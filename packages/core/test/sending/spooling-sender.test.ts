@@ -97,10 +97,12 @@ describe("SpoolingSender", () => {
       memorySpool([batchOf("a")]),
     );
     sender.start();
-    for (const [index, ms] of [0, 900, 1_800, 3_600].entries()) {
+    const delays: (number | undefined)[] = [];
+    for (const ms of [0, 900, 1_800, 3_600]) {
       await pass(ms);
-      expect(inner.sends).toHaveLength(index + 1);
+      delays.push(clock.nextDueMs && clock.nextDueMs - clock.monotonic());
     }
+    expect([delays, inner.sends.length]).toEqual([[900, 1_800, 3_600, undefined], 4]);
     await sender.send(batchOf("b"), open);
     await pass(0);
     expect(inner.sends).toHaveLength(6);
