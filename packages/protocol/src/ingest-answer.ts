@@ -8,6 +8,7 @@ export type IngestErrorCode =
   | "not_found"
   | "method_not_allowed"
   | "payload_too_large"
+  | "unsupported_encoding"
   | "wrong_region"
   | "rate_limited"
   | "storage_unavailable"

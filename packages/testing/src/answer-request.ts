@@ -1,4 +1,5 @@
-import { gunzipSync } from "node:zlib";
+import { isUtf8 } from "node:buffer";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import {
   coerce,
   type ErrorBody,
@@ -49,8 +50,11 @@ export function answerRequest(request: IngestRequest, writeKey: string | undefin
   if (request.method !== "POST")
     return refusal(405, "method_not_allowed", `${request.method} is not allowed here`);
 
+  if (decoderOf(request) === undefined)
+    return refusal(415, "unsupported_encoding", "The Content-Encoding is not gzip, deflate or br");
   const text = textOf(request);
-  if (text === undefined) return refusal(400, "malformed_json", "The body cannot be decompressed");
+  if (text === undefined)
+    return refusal(400, "malformed_json", "The body cannot be decompressed, or is not UTF-8");
   const limit = endpoint === "batch" ? LIMITS.batchBytes : LIMITS.messageBytes;
   const bytes = Buffer.byteLength(text);
   if (bytes > limit) {
@@ -59,10 +63,9 @@ export function answerRequest(request: IngestRequest, writeKey: string | undefin
   const body = parsed(text);
   if (body === undefined) return refusal(400, "malformed_json", "The body is not JSON");
   if (!isPlainObject(body)) return refusal(400, "invalid_message", "The body is not a JSON object");
-  if (writeKey !== undefined && keyOf(request.headers.authorization, body) !== writeKey) {
+  if (writeKey !== undefined && !keysOf(request.headers.authorization, body).every((key) => key === writeKey))
     return refusal(401, "invalid_write_key", "The write key is not known");
-  }
-  return endpoint === "batch" ? batchAnswer(body) : singleAnswer(coerce(body, { kind: endpoint }));
+  return endpoint === "batch" ? batchAnswer(body, writeKey) : singleAnswer(coerce(body, { kind: endpoint }));
 }
 
 /** The kind of message that a path takes, `"batch"`, or undefined if there is no such path. */
@@ -74,7 +77,7 @@ function endpointOf(path: string): MessageKind | "batch" | undefined {
   return isMessageKind(name) ? name : SHORT_KINDS[name];
 }
 
-function batchAnswer(body: UncheckedMessage): IngestAnswer {
+function batchAnswer(body: UncheckedMessage, writeKey: string | undefined): IngestAnswer {
   const { batch, context, integrations, sentAt } = body;
   if (!Array.isArray(batch)) return refusal(400, "invalid_message", "`batch` must be an array");
   if (batch.length > LIMITS.batchMessages) {
@@ -87,7 +90,7 @@ function batchAnswer(body: UncheckedMessage): IngestAnswer {
     const found =
       Buffer.byteLength(JSON.stringify(item)) > LIMITS.messageBytes
         ? issue("message_too_large", "")
-        : validate(message)[0];
+        : (validate(message)[0] ?? foreignKey(item, writeKey));
     if (!found) kept.push(message as UncheckedMessage);
     else {
       const messageId =
@@ -120,10 +123,21 @@ export function refusal(status: number, code: IngestErrorCode, message: string):
   return { status, headers: {}, body: JSON.stringify(body), kept: [] };
 }
 
-/** The uncompressed body. Undefined if it cannot be decompressed. */
-export function textOf({ headers, body }: IngestRequest): string | undefined {
+const DECODERS: Readonly<Record<string, (body: Uint8Array) => Uint8Array>> = {
+  ...{ "": (body) => body, identity: (body) => body },
+  ...{ gzip: gunzipSync, "x-gzip": gunzipSync, deflate: inflateSync, br: brotliDecompressSync },
+};
+
+/** Undefined if the encoding is unknown. */
+function decoderOf({ headers }: IngestRequest): ((body: Uint8Array) => Uint8Array) | undefined {
+  return DECODERS[(headers["content-encoding"] ?? "").trim().toLowerCase()];
+}
+
+/** The uncompressed body. Undefined if it cannot be decompressed, or is not UTF-8. */
+export function textOf(request: IngestRequest): string | undefined {
   try {
-    return Buffer.from(headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString("utf8");
+    const bytes = decoderOf(request)?.(request.body);
+    return bytes !== undefined && isUtf8(bytes) ? Buffer.from(bytes).toString("utf8") : undefined;
   } catch {
     return undefined;
   }
@@ -137,10 +151,27 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The write key: the user name of Basic authentication, with or without its colon, else the `writeKey` of the body. */
-function keyOf(authorization: string | undefined, body: UncheckedMessage): unknown {
-  const encoded = /^Basic\s+(.+)$/i.exec(authorization ?? "")?.[1];
-  return encoded === undefined
-    ? body.writeKey
-    : Buffer.from(encoded, "base64").toString("utf8").replace(/:.*$/s, "");
+/**
+ * The write keys: the user name of Basic authentication, with or without its colon, and the `writeKey` of the body, unless they are empty.
+ * At least one, which may be undefined.
+ */
+function keysOf(authorization: string | undefined, body: UncheckedMessage): readonly unknown[] {
+  const encoded = /^Basic\s+(.+)$/i.exec(authorization ?? "")?.[1] ?? "";
+  const user = Buffer.from(encoded, "base64").toString("utf8").replace(/:.*$/s, "");
+  const named = [user, body.writeKey].filter(isKey);
+  return named.length > 0 ? named : [undefined];
+}
+
+/** A message of a batch may name its key, too. */
+function foreignKey(
+  item: unknown,
+  writeKey: string | undefined,
+): { code: string; message: string } | undefined {
+  const key = isPlainObject(item) ? item.writeKey : undefined;
+  if (writeKey === undefined || !isKey(key) || key === writeKey) return undefined;
+  return { code: "invalid_write_key", message: "`writeKey` disagrees with the request's" };
+}
+
+function isKey(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }

@@ -16,7 +16,8 @@ export async function loopbackCollector(options: FakeCollectorOptions = {}): Pro
   const collector = fakeCollector(options);
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
-    void respond(collector, request, response);
+    // It fails if the client breaks the request off.
+    respond(collector, request, response).catch(() => request.socket.destroy());
   });
   server.on("connection", (socket) => {
     sockets.add(socket);

@@ -52,13 +52,21 @@ export function recorder(): Recorder & RecordingEnd {
   const waitFor: Recorder["waitFor"] = (match, { count = 1, timeoutMs = 5_000 } = {}) => {
     const call = callOf(waitFor);
     return new Promise((resolve, reject) => {
-      const look = (): boolean => {
-        const found = messages.filter((message) => matches(message, match));
-        if (found.length < count) return false;
+      const end = (): void => {
         waiters.delete(look);
         clearTimeout(timer);
-        resolve(found.slice(0, count));
-        return true;
+      };
+      const look = (): void => {
+        try {
+          const found = messages.filter((message) => matches(message, match));
+          if (found.length < count) return;
+          end();
+          resolve(found.slice(0, count));
+        } catch (error) {
+          // An error of the test's own function is the test's, not that of the client that sends.
+          end();
+          reject(error);
+        }
       };
       const timer = setTimeout(() => {
         waiters.delete(look);
@@ -69,7 +77,8 @@ export function recorder(): Recorder & RecordingEnd {
             : `${found} of ${messages.length} matched; arrived: ${messages.slice(-LISTED).map(named).join(", ")}`;
         reject(errorAt(call, `Waited ${timeoutMs} ms for ${count} matching messages; ${arrived}`));
       }, timeoutMs);
-      if (!look()) waiters.add(look);
+      waiters.add(look);
+      look();
     });
   };
 

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import {
@@ -5,6 +7,7 @@ import {
   fakeCollector,
   loopbackCollector,
   memoryTransport,
+  type WaitOptions,
 } from "../src/index.js";
 
 const track = (fields: object = {}) => ({
@@ -175,6 +178,29 @@ describe("faults", () => {
     expect(collector.messages).toHaveLength(1);
   });
 
+  it("a client that breaks its request off breaks nothing else", async () => {
+    await using collector = await loopbackCollector();
+    const { port } = new URL(collector.url);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write("POST /v1/batch HTTP/1.1\r\nhost: c\r\ncontent-length: 100\r\n\r\n{");
+    await once(socket, "connect");
+    const answer = await fetch(`${collector.url}/v1/batch`, { method: "POST", body: '{"batch":[]}' });
+    socket.resetAndDestroy();
+    await once(socket, "close");
+    expect(answer.status).toBe(200);
+    const again = await fetch(`${collector.url}/v1/batch`, { method: "POST", body: '{"batch":[]}' });
+    expect([again.status, collector.requests.length]).toEqual([200, 2]);
+  });
+
+  it("closes with requests that hang, also twice", async () => {
+    const collector = await loopbackCollector({ faults: ["hang"] });
+    const hanging = fetch(`${collector.url}/v1/batch`, { method: "POST", body: '{"batch":[]}' });
+    const failed = expect(hanging).rejects.toThrow("fetch failed");
+    while (collector.requests.length === 0) await new Promise(setImmediate);
+    await Promise.all([collector.close(), collector.close()]);
+    await failed;
+  });
+
   it("happen on a real socket", async () => {
     await using collector = await loopbackCollector({ faults: ["reset", { status: 418, body: "teapot" }] });
     const send = () =>
@@ -226,6 +252,34 @@ describe("waitFor", () => {
     await expect(collector.waitFor({ event: "never" }, { timeoutMs: 1 })).rejects.toThrow(
       'Waited 1 ms for 1 matching messages; 0 of 2 matched; arrived: track "Signed In", identify',
     );
+  });
+
+  it.each(["of messages that are there", "of messages that arrive"])(
+    "rejects with the error of its function, and breaks nothing else: %s",
+    async (when) => {
+      const collector = fakeCollector();
+      const others = collector.waitFor({ event: "B" });
+      if (when === "of messages that are there") keep(collector, track({ event: "A" }));
+      const failing = collector.waitFor(() => {
+        throw new Error("of the test");
+      });
+      const failed = expect(failing).rejects.toThrow("of the test");
+      expect(keep(collector, track({ event: "B" }))).toMatchObject({ answer: { status: 200 } });
+      await failed;
+      expect(await others).toHaveLength(1);
+      keep(collector, track({ event: "C" }));
+    },
+  );
+
+  it.each<[name: string, options: WaitOptions, arrive: readonly string[], expected: readonly string[]]>([
+    ["none", { count: 0 }, [], []],
+    ["the first of more", { count: 1 }, ["A", "A"], ["A"]],
+    ["the second that arrives", { count: 2 }, ["A", "B", "A"], ["A", "A"]],
+  ])("resolves once with as many as it is asked for: %s", async (_name, options, arrive, expected) => {
+    const collector = fakeCollector();
+    const found = collector.waitFor({ event: "A" }, options);
+    for (const event of arrive) keep(collector, track({ event }));
+    expect((await found).map(({ event }) => event)).toEqual(expected);
   });
 
   it("does not see messages that were cleared", async () => {

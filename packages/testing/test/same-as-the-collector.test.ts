@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type LoopbackCollector, loopbackCollector } from "../src/index.js";
 
@@ -82,14 +82,50 @@ const cases: Record<string, () => Case> = {
   "a body over 500 KB": () => ({ body: { batch: [], x: "x".repeat(512_000) } }),
   "2,501 messages": () => ({ body: { batch: Array.from({ length: 2_501 }, () => 1) } }),
   "a wrong key": () => ({ key: "wrong", body: { batch: [withId(track())] } }),
+  "an empty key": () => ({ key: "", body: { batch: [withId(track())] } }),
+  "an empty key, and the right one in the body": () => ({
+    key: "",
+    body: { writeKey, batch: [withId(track())] },
+  }),
+  "the right key, and another one in the body": () => ({
+    body: { writeKey: "wrong", batch: [withId(track())] },
+  }),
+  "the right key, and an empty one in the body": () => ({
+    body: { writeKey: "", batch: [withId(track({ writeKey: "" }))] },
+  }),
+  "messages with the right key, another one, and what is none": () => ({
+    body: { batch: [writeKey, "wrong", 5].map((key) => withId(track({ writeKey: key }))) },
+  }),
+  "a single message with another key": () => ({
+    path: "/v1/track",
+    body: withId(track({ writeKey: "wrong" })),
+  }),
+  "empty ids": () => ({
+    body: {
+      batch: [track({ messageId: "" }), track({ userId: "" }), track({ userId: "", anonymousId: "a" })],
+    },
+  }),
   "no key": () => ({ key: null, body: { batch: [withId(track())] } }),
   "a single message": () => ({ path: "/v1/track", body: withId({ userId: "u", event: "E" }) }),
   "a single message by its short path": () => ({ path: "/v1/i/", body: withId({ userId: "u" }) }),
   "an invalid single message": () => ({ path: "/v1/track", body: { userId: "u" } }),
   "a single message over 32 KB": () => ({ path: "/v1/track", body: track({ x: "x".repeat(32_768) }) }),
-  gzip: () => ({ headers: { "content-encoding": "gzip" }, body: { batch: [withId(track())] } }),
+  ...Object.fromEntries(
+    ["gzip", "x-gzip", "GZIP", "deflate", "br", "identity", "zstd", ""].map((encoding) => [
+      `the encoding "${encoding}"`,
+      () => ({ headers: { "content-encoding": encoding }, body: { batch: [withId(track())] } }),
+    ]),
+  ),
+  "bytes that are not UTF-8": () => ({
+    body: Buffer.from('{"batch":[{"type":"track","userId":"\xff"}]}', "latin1"),
+  }),
   "another method": () => ({ method: "PUT", body: { batch: [] } }),
   "a path that is none": () => ({ path: "/v1/other", body: {} }),
+};
+
+const ENCODINGS: Record<string, (text: string | Uint8Array) => Uint8Array<ArrayBuffer>> = {
+  ...{ gzip: gzipSync, "x-gzip": gzipSync, GZIP: gzipSync },
+  ...{ deflate: deflateSync, br: brotliCompressSync },
 };
 
 /** The parts of an answer that must be the same. Messages may differ. */
@@ -97,11 +133,12 @@ async function answerOf(
   url: string,
   { path = "/v1/batch", method = "POST", headers = {}, key = writeKey, body }: Case,
 ) {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const text = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const encode = ENCODINGS[headers["content-encoding"] ?? ""];
   const response = await fetch(url + path, {
     method,
     headers: { ...headers, ...(key !== null && { authorization: `Basic ${btoa(`${key}:`)}` }) },
-    body: headers["content-encoding"] === "gzip" ? gzipSync(text) : text,
+    body: encode === undefined ? text : encode(text),
   });
   const answer = (await response.json()) as {
     success: boolean;
