@@ -15,7 +15,8 @@ describe("exhaustion ends its own run, names the cause, and stops nobody else", 
   it.each([
     ["an endless loop", "for (;;) {}", "timeout"],
     ["one that catches all", "for (;;) { try { for (;;) {} } catch {} finally { continue } }", "timeout"],
-    ["endless jobs", "const go = () => Promise.resolve().then(go); return go()", "timeout"],
+    // Each promise waits for the next one, so the memory may end before the time.
+    ["endless jobs", "const go = () => Promise.resolve().then(go); return go()", "timeout|memory"],
     [
       "endless jobs that nobody waits for",
       "(function f() { Promise.resolve().then(f) })(); return m",
