@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { sourceAliases } from "./source-aliases.ts";
 
 /** One Vitest project a workspace folder; run with `vitest run --config vitest.workspace.ts`. */
@@ -21,17 +22,39 @@ function endToEndTests(variable: string, some: readonly string[]): string[] {
     .map((file) => `test/${file}`);
 }
 
-/**
- * Other projects' files share two processes and their modules: half of the time of a small file was a start with the same imports. The
- * files are dealt out to the two beforehand, so that one would stand idle while the other has the longest.
- */
-const FEW_LONG_FILES = ["packages/event-log", "."];
+/** They take longest: started last, one would compute or wait alone. */
+const STARTED_FIRST = [
+  "packages/destination-kafka/test/kafka.test.ts",
+  "test/release/rehearsal.test.ts",
+  "test/simulation/planted-bugs.test.ts",
+  "test/simulation/seeds.test.ts",
+  "apps/dashboard/test/every-page.test.ts",
+  "apps/dashboard/test/transformations.test.ts",
+  "test/site.test.ts",
+  "apps/dashboard/test/on-call.test.ts",
+  "test/polyglot/senders.test.ts",
+  "test/runtimes/on-node.test.ts",
+  "test/simulation/simulation.test.ts",
+  "test/chaos/chaos.test.ts",
+];
+
+/** The files of a project follow each other, because they share processes and their modules. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const place = STARTED_FIRST.findIndex((file) => moduleId.endsWith(`/${file}`));
+      return place < 0 ? STARTED_FIRST.length : place;
+    };
+    return (await super.sort(files)).sort((one, other) => placeOf(one) - placeOf(other));
+  }
+}
 
 export default defineConfig({
   resolve: { alias: sourceAliases },
   test: {
-    // Two cores: more workers only slow the child processes down that crash and end-to-end tests start.
-    maxWorkers: 2,
+    // Twice the cores of CI: half of a worker's time goes by while child processes, browsers and disks are waited for.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     // They end what hangs, and assert no speed: on a machine with a load of ten, everything takes ten times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -44,7 +67,8 @@ export default defineConfig({
           test: {
             name: folder === "." ? "repository" : folder,
             root: folder,
-            isolate: FEW_LONG_FILES.includes(folder),
+            // Half of the time of a small file was a start with the same imports.
+            isolate: false,
             include: ["test/**/*.test.ts"],
           },
         })),

@@ -189,6 +189,7 @@ describeInBrowser("with 30 destinations, of which three fail", () => {
   });
 
   test("everything that failed since a time is counted, then retried", async () => {
+    await untilFailed("d03", 402);
     await page.goto(`${dashboard.url}/destinations/${ids.get("d03")}?tab=failures`);
     const card = page.getByRole("region", { name: "Recover" });
     await card.getByLabel("Received since").fill("2020-01-01T00:00");

@@ -1,4 +1,4 @@
-import {
+import fs, {
   chmodSync,
   closeSync,
   fdatasyncSync,
@@ -12,15 +12,25 @@ import {
   writeSync,
   writevSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { mendBeginning } from "../../src/file-log/beginning.js";
 import { FileLog, LOG_FILE } from "../../src/file-log/file-log.js";
 import { FRAME_BYTES } from "../../src/file-log/frame.js";
 import type { DamagedPlace } from "../../src/file-log/read-frames.js";
 import { temporaryDirectories } from "../temporary-directory.js";
 
-vi.mock("node:fs", { spy: true });
+// Not `vi.mock`: other files of this process have imported the log already.
+beforeAll(() => {
+  for (const name of ["openSync", "closeSync", "fsyncSync", "fdatasyncSync", "writevSync"] as const)
+    vi.spyOn(fs, name);
+  syncBuiltinESMExports();
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 beforeEach(() => {
   vi.clearAllMocks();
 });
