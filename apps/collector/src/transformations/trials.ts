@@ -81,17 +81,19 @@ export interface TryOptions {
   readonly signal: AbortSignal;
   /** What messages of a source pass behind the code. Default: nothing. */
   readonly followerOf?: ((sourceId: string) => Promise<Follower | undefined>) | undefined;
+  /** Asked before each batch. Default: never. */
+  readonly isOver?: () => boolean;
 }
 
-/** Runs code on messages, one batch after the other. Ends when the signal aborts. */
+/** Runs code on messages, one batch after the other. Ends when the signal aborts, and when it is over. */
 export async function* tryMessages(
   sandboxes: Pick<Sandboxes, "run">,
   code: TransformCode,
   messages: readonly OutgoingMessage[],
-  { signal, followerOf = async () => undefined }: TryOptions,
+  { signal, followerOf = async () => undefined, isOver = () => false }: TryOptions,
 ): AsyncGenerator<Tried> {
   const mask = secretMask([code.secrets]);
-  for (let at = 0; at < messages.length && !signal.aborted; at += TOGETHER) {
+  for (let at = 0; at < messages.length && !signal.aborted && !isOver(); at += TOGETHER) {
     const batch = messages.slice(at, at + TOGETHER);
     const results = await sandboxes.run(code, batch.map(transformInput));
     const outcomes = batch.map((message, index) => outcomeOf(message, results[index], mask));

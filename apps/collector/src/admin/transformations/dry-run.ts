@@ -93,7 +93,7 @@ export async function* throughSources(
   }
 }
 
-/** Counts what code does with messages. Ends early after 30 s, and when the signal aborts. */
+/** Counts what code does with messages. Ends early when 30 s are over and there are more, and when the signal aborts. */
 export async function dryRun(
   sandboxes: Pick<Sandboxes, "run">,
   code: TransformCode,
@@ -105,19 +105,20 @@ export async function dryRun(
   const causes = new Map<string, Cause>();
   const examples: TransformationResult[] = [];
   const tookMs = (): number => clock.monotonic() - startedAtMs;
-  let endedEarly = false;
+  const isOver = (): boolean => tookMs() >= LONGEST_MS;
+  let given = 0;
   for await (const page of pages) {
     if (options.signal.aborted) break;
-    for await (const one of tryMessages(sandboxes, code, page, options)) {
+    given += page.length;
+    for await (const one of tryMessages(sandboxes, code, page, { ...options, isOver })) {
       counts.messages += 1;
       counts[one.result] += 1;
       if (one.result !== "same" && examples.length < MOST_EXAMPLES) examples.push(one.view());
       addCause(causes, one);
-      endedEarly = tookMs() >= LONGEST_MS;
-      if (endedEarly) break;
     }
-    if (endedEarly) break;
+    if (counts.messages < given) break;
   }
+  const endedEarly = counts.messages < given;
   const most = [...causes.values()].sort((one, other) => other.count - one.count).slice(0, MOST_CAUSES);
   return { ...counts, causes: most, examples, tookMs: tookMs(), endedEarly };
 }
