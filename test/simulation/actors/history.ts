@@ -85,6 +85,8 @@ export interface SdkSend {
 /** A 200 that the collector gave, whether or not it arrived. */
 export interface Acknowledgement {
   readonly sourceId: string;
+  /** When the collector got the request. */
+  readonly askedMs: number;
   readonly atMs: number;
   /** The collector's process, from 1. */
   readonly run: number;

@@ -119,10 +119,13 @@ export class SdkActor {
     const ids = old.map(({ messageId }) => messageId);
     for (let index = 0; index < fresh; index++) ids.push(`${plan.name}-again-${++this.#made}`);
     const batch = ids.map((messageId) => {
-      const { userId, anonymousId } = history.fields.get(messageId) ?? { userId: "u0" };
-      const who = userId === undefined ? { anonymousId } : { userId };
-      if (!history.fields.has(messageId)) history.fields.set(messageId, who);
-      return { type: "track", event: "Imported", ...who, messageId };
+      const { userId, anonymousId, previousId } = history.fields.get(messageId) ?? { userId: "u0" };
+      const who = { userId, anonymousId, previousId };
+      if (!history.fields.has(messageId)) history.fields.set(messageId, { userId });
+      // The same people: whichever copy is stored first, it joins the same ids.
+      return previousId === undefined
+        ? { type: "track", event: "Imported", ...who, messageId }
+        : { type: "alias", ...who, messageId };
     });
     const key = { authorization: basic(writeKey) };
     if (dialect === "one each")
@@ -223,6 +226,7 @@ export class SdkActor {
       return { status: front.status, headers: { "retry-after": wait }, body: "" };
     }
     const run = collector.runs;
+    const askedMs = world.elapsedMs;
     // The collector may change the bytes of a request, and the network may deliver them twice.
     const answer = await collector.serve({ method: "POST", path, headers, body: new Uint8Array(body) });
     world.note(`batch of ${plan.name}: ${typeof answer === "string" ? answer : answer.status}`);
@@ -238,9 +242,8 @@ export class SdkActor {
     };
     const refused = new Set(rejected.map(({ index }) => index));
     history.acknowledgements.push({
-      sourceId,
+      ...{ sourceId, askedMs, run },
       atMs: world.elapsedMs,
-      run,
       messageIds: batch.flatMap(({ messageId }, index) => (refused.has(index) ? [] : [messageId])),
       duplicates,
     });

@@ -12,15 +12,25 @@ export const rateLimitsHold: Invariant = {
       const processes =
         1 + runs.filter(({ startedAtMs }) => startedAtMs > fromMs && startedAtMs < endMs).length;
       if (endMs <= fromMs) return [];
-      const sizes = acknowledgements
-        .filter((one) => one.sourceId === sourceId && one.atMs > fromMs && one.atMs < endMs)
-        .map(({ messageIds }) => messageIds.length);
+      const all = acknowledgements
+        .filter((one) => one.sourceId === sourceId && one.askedMs > fromMs && one.atMs < endMs)
+        .map(({ askedMs, atMs, messageIds }) => ({ askedMs, atMs, size: messageIds.length }));
       // A batch is taken whole while anything is left of the second's worth.
-      const most = (perSecond * (endMs - fromMs)) / 1_000 + processes * (perSecond + Math.max(0, ...sizes));
-      const taken = sizes.reduce((sum, size) => sum + size, 0);
-      return taken > most
-        ? [`${sourceId} took ${taken} messages under a limit of ${perSecond} a second`]
-        : [];
+      const largest = Math.max(0, ...all.map(({ size }) => size));
+      const least = processes * (Math.max(1, perSecond) + largest);
+      // In any time, between the first request and the last answer.
+      return all.flatMap(({ askedMs: beginMs }) => {
+        const since = all.filter(({ askedMs }) => askedMs >= beginMs).toSorted((a, b) => a.atMs - b.atMs);
+        let taken = 0;
+        for (const { atMs, size } of since) {
+          taken += size;
+          if (taken > (perSecond * (atMs - beginMs)) / 1_000 + least)
+            return [
+              `${sourceId} took ${taken} messages from ${beginMs} to ${atMs}, limited to ${perSecond} a second`,
+            ];
+        }
+        return [];
+      });
     });
   },
 };

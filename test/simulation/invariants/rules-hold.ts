@@ -13,7 +13,8 @@ export const rulesHold: Invariant = {
       const untilMs = Math.min(...own.map(({ atMs }) => atMs));
       return messages.flatMap((stored) => {
         const { messageId, message } = stored;
-        if (stored.sourceId !== sourceId || message.event !== RARE_EVENT) return [];
+        const { n } = (message as { readonly properties?: { readonly n?: unknown } }).properties ?? {};
+        if (stored.sourceId !== sourceId || message.event !== RARE_EVENT || typeof n !== "number") return [];
         const atMs = storedAtMs(cast.history, messageId) ?? 0;
         return atMs > fromMs && atMs < untilMs
           ? [`${messageId} was stored at ${atMs}, and its event was refused from ${fromMs} on`]

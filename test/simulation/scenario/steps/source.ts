@@ -23,6 +23,9 @@ export type SourceChange =
 
 export const RARE_EVENT = "Rare";
 
+const BURST = 12;
+const BURST_EVERY_MS = 20;
+
 /** The property is always a number, so every event of this name violates it. */
 const PLAN = { track: { [RARE_EVENT]: { type: "object", properties: { n: { type: "string" } } } } };
 
@@ -36,7 +39,7 @@ export const sourceSteps: StepKind<SourceStep> = {
       what: anyChange(random),
       forMs: random.pick([5_000, 600_000, 3_600_000]),
     })),
-  run({ source, what, forMs }, { world, collector, sources, history }) {
+  run({ source, what, forMs }, { world, collector, sources, history, sdks }) {
     const target = sources[source];
     if (target === undefined) return;
     world.note(`source ${source} ${what.do}`);
@@ -56,6 +59,10 @@ export const sourceSteps: StepKind<SourceStep> = {
       endLimits();
       void insist(world, patch({ rateLimit: what.perSecond })).then(() => {
         history.limits.push(Object.assign(limit, { fromMs: world.elapsedMs }));
+        // More at once than it allows, whichever threads take them.
+        const sdk = sdks.find(({ sourceId }) => sourceId === target.id);
+        for (let n = 0; n < BURST; n++)
+          world.after(n * BURST_EVERY_MS, () => sdk?.sendNow({ userId: "u0", event: "Burst", properties: { n } }));
       });
       world.after(forMs, () => {
         limit.untilMs = world.elapsedMs;
