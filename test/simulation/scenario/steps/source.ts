@@ -62,7 +62,9 @@ export const sourceSteps: StepKind<SourceStep> = {
         // More at once than it allows, whichever threads take them.
         const sdk = sdks.find(({ sourceId }) => sourceId === target.id);
         for (let n = 0; n < BURST; n++)
-          world.after(n * BURST_EVERY_MS, () => sdk?.sendNow({ userId: "u0", event: "Burst", properties: { n } }));
+          world.after(n * BURST_EVERY_MS, () =>
+            sdk?.sendNow({ userId: "u0", event: "Burst", properties: { n } }),
+          );
       });
       world.after(forMs, () => {
         limit.untilMs = world.elapsedMs;
