@@ -14,7 +14,7 @@ export interface StoreTuning {
   readonly segmentBytes: number;
   /** Batches of one commit share rows of the log up to this size. Default: 128 KiB. */
   readonly rowBytes: number;
-  /** Growth of the write-ahead log after which a checkpoint runs. Default: 4 MiB, about 5 ms. */
+  /** Growth of the write-ahead log after which a checkpoint runs. Default: 4 MiB, 10 to 25 ms. */
   readonly checkpointBytes: number;
   /** Without it, a power cut loses acknowledged messages. For tests, one of which proves that the power-cut test notices. Default: true. */
   readonly syncLog: boolean;
