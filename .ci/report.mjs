@@ -7,7 +7,7 @@ export function readReport(path) {
   return text === "" ? { testResults: [] } : JSON.parse(text);
 }
 
-/** A file that failed before its tests were known, such as by an import. */
-export const isWholeFile = (file) => file.status === "failed" && file.assertionResults.length === 0;
-
 export const failedTestsOf = (file) => file.assertionResults.filter(({ status }) => status === "failed");
+
+/** A file that failed before its tests were known, such as by an import, or whose process ended. */
+export const isWholeFile = (file) => file.status === "failed" && failedTestsOf(file).length === 0;

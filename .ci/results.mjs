@@ -6,7 +6,7 @@ let failed = 0;
 for (const file of report.testResults) {
   if (isWholeFile(file)) {
     failed += 1;
-    console.error(`failed: ${file.name}: ${file.message}`);
+    console.error(`failed: ${file.name}: ${file.message || "its process ended"}`);
   }
   for (const test of failedTestsOf(file)) {
     failed += 1;
