@@ -9,10 +9,6 @@ beforeAll(() => {
 afterAll(() => copy.remove());
 
 describe("a planted bug", { timeout: 300_000 }, () => {
-  it.each(PLANTED_BUGS)("applies to the sources: $name", (bug) => {
-    expect(copy.check(bug)).toBeUndefined();
-  });
-
   it.each(PLANTED_BUGS)("is found: $name", async (bug) => {
     const { seed, output } = await copy.findAgain(bug);
     expect(seed, output).toBeLessThanOrEqual(bug.withinSeeds);

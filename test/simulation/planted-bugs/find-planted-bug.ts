@@ -33,8 +33,6 @@ export interface SourceCopy {
   find(bug: PlantedBug): Promise<Found>;
   /** The same, but tries the seed that found it last before all others. */
   findAgain(bug: PlantedBug): Promise<Found>;
-  /** Whether the patch of a bug applies. Otherwise, why not. */
-  check(bug: PlantedBug): string | undefined;
   remove(): void;
 }
 
@@ -68,10 +66,6 @@ export function copySources(): SourceCopy {
     async findAgain(bug) {
       const found = await run(bug, { first: bug.foundAt, count: 1 });
       return found.seed === undefined ? find(bug) : found;
-    },
-    check: (bug) => {
-      const { status, stderr } = patch(bug, "--check");
-      return status === 0 ? undefined : stderr;
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
