@@ -15,6 +15,7 @@ describe("a new destination goes to", () => {
       { a: 0, b: 1, c: 1 },
       1,
     ],
+    ["the first if the others have more", [load("a", 1), load("b", 10)], { a: 0, b: 1 }, 0],
   ])("%s", (_case, loads, placement, worker) => {
     expect(placeFor(loads, at(placement), 2)).toBe(worker);
   });
@@ -38,6 +39,16 @@ describe("the next destination to move", () => {
       { id: "b", to: 1 },
     ],
     [
+      "one of the second worker, if that is the busiest",
+      [load("a", 1_000), load("b", 600), load("c", 100)],
+      { a: 1, b: 1, c: 0 },
+      { id: "b", to: 0 },
+    ],
+    ["none for less than a handover is worth", [load("a", 90), load("b", 90)], { a: 0, b: 0 }, undefined],
+    ["one for as much as it is worth", [load("a", 100), load("b", 100)], { a: 0, b: 0 }, { id: "a", to: 1 }],
+    ["the first of equal ones", [load("b", 100), load("a", 100)], { a: 0, b: 0 }, { id: "a", to: 1 }],
+    ["the smaller of two as good", [load("b", 150), load("a", 50)], { a: 0, b: 0 }, { id: "a", to: 1 }],
+    [
       "none that only turns the difference round",
       [load("a", 1_000), load("b", 0)],
       { a: 0, b: 1 },
@@ -45,6 +56,11 @@ describe("the next destination to move", () => {
     ],
   ])("%s", (_case, loads, placement, move) => {
     expect(nextMove(loads, at(placement), 2)).toEqual(move);
+  });
+
+  it("is one of the first of two workers that are as busy", () => {
+    const loads = ["a", "b", "c", "d"].map((id) => load(id, 300));
+    expect(nextMove(loads, at({ c: 0, d: 0, a: 1, b: 1 }), 3)).toEqual({ id: "c", to: 2 });
   });
 
   it("ends: each move makes the busiest worker less busy, and makes none as busy as that was", () => {

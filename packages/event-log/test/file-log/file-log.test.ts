@@ -1,6 +1,8 @@
 import fs, {
   chmodSync,
   closeSync,
+  existsSync,
+  fchmodSync,
   fdatasyncSync,
   fsyncSync,
   openSync,
@@ -16,7 +18,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { mendBeginning } from "../../src/file-log/beginning.js";
-import { FileLog, LOG_FILE } from "../../src/file-log/file-log.js";
+import { FileLog, LOG_FILE, removeLog } from "../../src/file-log/file-log.js";
 import { FRAME_BYTES } from "../../src/file-log/frame.js";
 import type { DamagedPlace } from "../../src/file-log/read-frames.js";
 import { temporaryDirectories } from "../temporary-directory.js";
@@ -79,6 +81,37 @@ function overwrite(directory: string, at: number, bytes: Uint8Array): void {
 }
 
 describe("a log in a file", () => {
+  it("is written once an entry, and changes the mode of no file that is private", () => {
+    const directory = temporaryDirectory();
+    append(open(directory), 1, 1);
+    vi.clearAllMocks();
+    append(open(directory), 2, 3);
+    expect([fchmodSync, writeSync, writevSync].map((call) => vi.mocked(call).mock.calls.length)).toEqual([
+      0, 0, 2,
+    ]);
+  });
+
+  it("goes on behind its last entry, although older ones of the same size follow", () => {
+    const directory = temporaryDirectory();
+    const log = open(directory);
+    append(log, 1, 5);
+    log.restart();
+    append(log, 6, 7);
+    const again = open(directory);
+    expect(read(again, 5)).toEqual({ sequences: [6, 7], damaged: [] });
+    expect(again.bytes).toBe(log.bytes);
+    append(again, 8, 8);
+    expect(read(open(directory), 5)).toEqual({ sequences: [6, 7, 8], damaged: [] });
+  });
+
+  it("can be removed, also twice", () => {
+    const directory = temporaryDirectory();
+    append(open(directory), 1, 1);
+    removeLog(directory);
+    removeLog(directory);
+    expect(existsSync(join(directory, LOG_FILE))).toBe(false);
+  });
+
   it("has its entries after it was opened again, and goes on", () => {
     const directory = temporaryDirectory();
     append(open(directory), 1, 5);

@@ -35,7 +35,6 @@ export function nextMove(
   const movable = loads.filter(
     ({ id, perSecond }) =>
       placement.get(id) === busiest.worker &&
-      perSecond > 0 &&
       gap - Math.abs(gap - 2 * perSecond) >= WORTH_MOVING_PER_SECOND / 2,
   );
   const [best] = movable.sort(
