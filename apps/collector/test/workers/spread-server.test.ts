@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { manualClock } from "@sluice/resilience/testing";
 import { expect, it, onTestFinished } from "vitest";
 import type { HttpServer, ServerOptions } from "../../src/http/server.js";
@@ -26,12 +27,13 @@ function fakeThread(place: number, ...answers: (Error | Promise<void>)[]): FakeT
 }
 
 /** A server over two places for threads. `failing`: how often the main thread cannot listen after it did so at the start. */
-async function opened({ threads, failing = 0 }: { threads: readonly FakeThread[]; failing?: number }) {
+function spread({ threads, failing = 0 }: { threads: readonly FakeThread[]; failing?: number }) {
   const clock = manualClock();
   const alive = new Set<IngestThread>(threads);
   let changed: (thread: IngestThread) => void = () => {};
   /** The main thread's listeners: those that were opened, and those that are closed. */
   const here = { tries: 0, open: 0 };
+  let closing = turn;
   const logged: string[] = [];
   const start = async (): Promise<HttpServer> => {
     here.tries += 1;
@@ -40,7 +42,7 @@ async function opened({ threads, failing = 0 }: { threads: readonly FakeThread[]
     if (mustFail) throw new Error("EADDRINUSE");
     here.open += 1;
     const close = async (): Promise<void> => {
-      await turn();
+      await closing();
       here.open -= 1;
     };
     return { url: "http://127.0.0.1:1", port: 1, close };
@@ -59,17 +61,18 @@ async function opened({ threads, failing = 0 }: { threads: readonly FakeThread[]
       },
     },
   } as unknown as SpreadServerParts;
-  const opening = spreadServer(parts, { host: "127.0.0.1", port: 0, routes: [] } as unknown as ServerOptions);
-  await clock.advance(10_000);
-  const server = await opening;
   onTestFinished(() => expect(clock.pending).toBe(0));
   const pass = async (ms = 0): Promise<void> => {
     await clock.advance(ms);
     for (let i = 0; i < 10; i++) await turn();
   };
-  await pass();
   return {
-    ...{ clock, here, logged, server, pass },
+    ...{ clock, here, logged, pass },
+    open: (port = 0) =>
+      spreadServer(parts, { host: "127.0.0.1", port, routes: [] } as unknown as ServerOptions),
+    holdClosing(until: Promise<void>) {
+      closing = () => until;
+    },
     begin(thread: FakeThread) {
       alive.add(thread);
       changed(thread);
@@ -78,13 +81,111 @@ async function opened({ threads, failing = 0 }: { threads: readonly FakeThread[]
       alive.delete(thread);
       changed(thread);
     },
-    async close() {
-      const closing = server.close(100);
-      await pass(1_100);
-      await closing;
+  };
+}
+
+/** One that has begun to listen, with 10 s for its threads. */
+async function opened(options: Parameters<typeof spread>[0]) {
+  const world = spread(options);
+  const opening = world.open();
+  await world.clock.advance(10_000);
+  const server = await opening;
+  await world.pass();
+  return {
+    ...world,
+    /** `graceMs`: what it takes at most. */
+    async close(graceMs = 0) {
+      const closed = server.close(100);
+      await world.pass(graceMs);
+      await closed;
     },
   };
 }
+
+it("has begun when all threads listen, or after 10 s", async () => {
+  const answer = Promise.withResolvers<void>();
+  const { clock, pass, open } = spread({ threads: [fakeThread(0), fakeThread(1, answer.promise)] });
+  let server: HttpServer | undefined;
+  const opening = open().then((one) => (server = one));
+  await pass(9_999);
+  expect(server).toBeUndefined();
+  answer.resolve();
+  await pass();
+  expect([server?.port, clock.pending]).toEqual([1, 0]);
+  await (await opening).close(0);
+
+  const late = spread({ threads: [fakeThread(0), fakeThread(1, Promise.withResolvers<void>().promise)] });
+  const beginning = late.open();
+  await late.pass(10_000);
+  const closed = (await beginning).close(0);
+  await late.pass(1_000);
+  await closed;
+});
+
+it("does not begin on the port of another process", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void other.close());
+  const { open, here } = spread({ threads: [] });
+  const { port } = other.address() as { port: number };
+  await expect(open(port)).rejects.toThrow("EADDRINUSE");
+  expect(here.tries).toBe(0);
+});
+
+it("says nothing of a thread that ends while it is asked, and tries nothing after it has closed", async () => {
+  const failing = Promise.withResolvers<void>();
+  const [a, b] = [fakeThread(0), fakeThread(1, failing.promise)];
+  const { clock, here, logged, end, pass, close } = await opened({ threads: [a, b] });
+  end(b);
+  failing.reject(new Error("the thread has ended"));
+  await pass();
+  expect([logged, clock.pending]).toEqual([[], 0]);
+  await close();
+  end(a);
+  await pass();
+  expect(here).toEqual({ tries: 1, open: 0 });
+});
+
+it("waits with one timer, whatever could not listen", async () => {
+  const [a, b] = [0, 1].map((place) => fakeThread(place, new Error("EADDRINUSE"))) as [
+    FakeThread,
+    FakeThread,
+  ];
+  const { clock, pass, open } = spread({ threads: [a, b] });
+  const opening = open();
+  await pass();
+  // Besides the one for the start.
+  expect(clock.pending).toBe(2);
+  await pass(1_000);
+  expect([a.calls, b.calls]).toEqual([
+    ["listen", "listen"],
+    ["listen", "listen"],
+  ]);
+  await (await opening).close(0);
+});
+
+it("sets no timer for a thread that fails after it has closed", async () => {
+  const failing = Promise.withResolvers<void>();
+  const { clock, pass, close } = await opened({ threads: [fakeThread(0), fakeThread(1, failing.promise)] });
+  await close(1_100);
+  failing.reject(new Error("EADDRINUSE"));
+  await pass();
+  expect(clock.pending).toBe(0);
+});
+
+it("closes when the requests of its former listener are answered", async () => {
+  const { pass, open, holdClosing } = spread({ threads: [fakeThread(0), fakeThread(1)] });
+  const answered = Promise.withResolvers<void>();
+  holdClosing(answered.promise);
+  const opening = open();
+  await pass();
+  let isClosed = false;
+  const closed = (await opening).close(60_000).then(() => (isClosed = true));
+  await pass();
+  expect(isClosed).toBe(false);
+  answered.resolve();
+  await closed;
+});
 
 it("listens in the threads, and in the main thread only while none of them does", async () => {
   const [a, b] = [fakeThread(0), fakeThread(1)];
@@ -170,7 +271,7 @@ it.each<[name: string, answers: (Error | Promise<void>)[], calls: string[]]>([
 ])("closes, and tries nothing more, while a thread %s", async (_name, answers, calls) => {
   const b = fakeThread(1, ...answers);
   const { pass, close } = await opened({ threads: [fakeThread(0), b] });
-  await close();
+  await close(1_100);
   await pass(60_000);
   expect(b.calls.slice(-calls.length)).toEqual(calls);
 });
@@ -179,7 +280,7 @@ it("closes a thread that listens only after the server was closed", async () => 
   const answer = Promise.withResolvers<void>();
   const b = fakeThread(1, answer.promise);
   const { pass, close } = await opened({ threads: [fakeThread(0), b] });
-  await close();
+  await close(1_100);
   answer.resolve();
   await pass();
   expect(b.calls).toEqual(["listen", "close 100", "close 0"]);
