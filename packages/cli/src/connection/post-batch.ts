@@ -95,7 +95,8 @@ async function postOnce(
 
 async function outcomeOf(response: Response, messages: number, nowMs: number): Promise<PostOutcome> {
   const { status, headers } = response;
-  const body = (await response.json().catch(() => ({}))) as Partial<IngestSuccess> & Partial<ErrorBody>;
+  // Rejects if the answer is cut off: the messages may be stored, and sending them again tells.
+  const body = parsed(await response.text());
   if (status === 200 && body.success === true)
     return { kind: "accepted", answer: { accepted: messages, ...body } as IngestSuccess };
   const reason = body.message ?? `The collector responded with ${status}`;
@@ -113,6 +114,14 @@ async function outcomeOf(response: Response, messages: number, nowMs: number): P
     kind: "refused",
     failure: new CommandFailure(isWrongKey ? "refused" : "failed", reason, hintOf(status)),
   };
+}
+
+function parsed(text: string): Partial<IngestSuccess> & Partial<ErrorBody> {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 function hintOf(status: number): string | undefined {
