@@ -36,6 +36,11 @@ const STARTED_FIRST = [
   "test/runtimes/on-node.test.ts",
   "test/simulation/simulation.test.ts",
   "test/chaos/chaos.test.ts",
+  "test/chaos/cluster/cluster.test.ts",
+  "test/fuzz/fuzz.test.ts",
+  "apps/collector/test/transformations/attacks.test.ts",
+  "test/deploy/image.test.ts",
+  "test/cluster/processes.test.ts",
 ];
 
 /** The files of a project follow each other, because they share processes and their modules. */
