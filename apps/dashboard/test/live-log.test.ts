@@ -75,6 +75,17 @@ test("over the limit, the oldest rows are removed, history first", () => {
   expect(log.at(0)?.messageId).toBe("m0");
 });
 
+test("a row that is removed leaves the outcomes to one of the same id from another source", () => {
+  const log = new LiveLog(20);
+  log.take([message("m1")]);
+  log.take(Array.from({ length: 18 }, (_, index) => message(`x${index}`)));
+  log.take([{ ...message("m1"), sourceId: "other" }, message("x18"), outcome("m1", "delivered")]);
+  expect(log.get("s m1")).toBeUndefined();
+  expect(log.get("other m1")).toMatchObject({ outcomes: [{ state: "delivered" }] });
+  log.take([outcome("m1", "pending")]);
+  expect(log.get("other m1")).toMatchObject({ outcomes: [{ state: "pending" }] });
+});
+
 test("messages that the collector skipped are counted", () => {
   const log = new LiveLog();
   log.take([

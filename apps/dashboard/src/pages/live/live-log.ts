@@ -175,7 +175,11 @@ export class LiveLog {
     const fromHeld = this.#held.splice(0, over - fromOlder.length - fromNewer.length);
     for (const { key, messageId } of [...fromOlder, ...fromNewer, ...fromHeld]) {
       this.#byKey.delete(key);
-      if (messageId !== undefined) this.#keysOfMessage.delete(messageId);
+      if (messageId === undefined) continue;
+      // Other sources may have sent a message of the same id.
+      const others = this.#keysOfMessage.get(messageId)?.filter((one) => one !== key) ?? [];
+      if (others.length === 0) this.#keysOfMessage.delete(messageId);
+      else this.#keysOfMessage.set(messageId, others);
     }
   }
 }
