@@ -85,10 +85,10 @@ const pages = globSync(
     exclude: (path) => String(path).includes("node_modules"),
   },
 );
-/** What a command writes: between a marker and the end, and the tables of other vendors' clients. */
+/** What a command writes: between a marker and the end, and the tables of other vendors' clients and of mutation scores. */
 const generatedCount = (file) => {
   const text = readFileSync(file, "utf8");
-  const parts = file.endsWith("reference/clients.md")
+  const parts = /(?:reference\/clients|contributing\/mutation)\.md$/.test(file)
     ? (text.match(/^\|.*$/gm) ?? [])
     : [...text.matchAll(/<!-- (?!end)[\w ]+ -->([\s\S]*?)<!-- end -->/g)].map(([, part]) => part);
   return sum(parts.map((part) => part.split(/\s+/).filter(Boolean).length));
