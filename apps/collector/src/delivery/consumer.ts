@@ -1,5 +1,5 @@
 import type { ConsumerState, Lane, Offset, Retry, Settlement, StoredMessage } from "@sluice/event-log";
-import { identityOf, StoreError } from "@sluice/event-log";
+import { StoreError } from "@sluice/event-log";
 import { type CircuitBreaker, serialQueue } from "@sluice/resilience";
 import type {
   Destination,
@@ -609,19 +609,16 @@ export class Consumer {
   #decidedNow({ stored, retry }: Work): Decided {
     const listener = this.#listener;
     const routing = this.#routing;
-    const { document, isSuppressed } = routing;
+    const { document } = routing;
     if (!this.#settings.areInForce(document, stored.sourceId))
       this.#settings = RangeSettings.now({ ...routing, transformations: this.#options.transformations });
     const replay = retry?.replay === true;
-    const { message, offset, onlyDestinations } = stored;
     return {
       settings: this.#settings,
       isOutdated: () =>
         listener !== this.#listener ||
         routing !== this.#routing ||
         match(stored, routing, replay).kind !== "deliver",
-      isOfDeleted: () =>
-        onlyDestinations === undefined && isSuppressed?.(identityOf(message), offset) === true,
     };
   }
 
@@ -805,9 +802,9 @@ function resultOf(outcome: Outcome): RoundResult | undefined {
   return { kind: "failed", hasRetryAfter: waits.some((ms) => ms !== undefined) };
 }
 
-type Decided = Pick<MessageRound, "settings" | "isOutdated" | "isOfDeleted">;
+type Decided = Pick<MessageRound, "settings" | "isOutdated">;
 
-const UNCHANGED = { isOutdated: () => false, isOfDeleted: () => false };
+const UNCHANGED = { isOutdated: () => false };
 
 const ANY = (): boolean => true;
 

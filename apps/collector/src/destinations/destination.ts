@@ -145,8 +145,6 @@ export interface Round {
    * what took time to prepare, and end as `postponed`. Absent: nothing changes.
    */
   isOutdated?(): boolean;
-  /** Whether the message's user was deleted since it began. Absent: nobody is. */
-  isOfDeleted?(): boolean;
   /** What the message is made with. Messages that are sent together have the same. Absent: what is in force. */
   readonly settings?: MadeWith;
   /**

@@ -101,6 +101,7 @@ const idsIn = ({ lines }: Sent) => lines.map((line) => (JSON.parse(line) as { me
 const append = ({ fixture }: World, ...messageIds: string[]) =>
   fixture.append(messageIds.map((messageId) => ({ messageId, properties: { colour: "red", sum: 1 } })));
 const rangeIn = async ({ fixture, id }: World) => (await fixture.store.consumers.open(id, 0 as Offset)).range;
+const down: BatchResult = { kind: "retry", reason: "down" };
 const removal = { action: { kind: "remove" as const, paths: ["properties.colour"] } };
 const dropAll = { action: { kind: "drop" as const } };
 
@@ -234,7 +235,7 @@ it("is made with the version of the transformation that made it", async () => {
   expect(one.sent[2]?.lines.map((line) => JSON.parse(line).event)).toEqual(["new1 Ordered", "new2 Ordered"]);
 });
 
-it("holds no messages that were decided by different settings", async () => {
+it("holds no messages that were decided by settings that have changed since", async () => {
   const one = await world(() => DELIVERED, { maxAgeMs: 5_000 });
   await append(one, "m0", "m1");
   await one.advance(1_000);
@@ -242,6 +243,24 @@ it("holds no messages that were decided by different settings", async () => {
   await append(one, "m2");
   await one.advance(15_000);
   expect(one.sent.map(idsIn)).toEqual([["m0", "m1"], ["m2"]]);
+  expect(JSON.stringify(one.sent)).not.toContain("colour");
+});
+
+it.each([
+  ["waits for its age", { maxAgeMs: 5_000 }],
+  ["waits for the one before", { maxMessages: 1, maxAgeMs: 1_000 }],
+])("goes to no former place if it was not fixed before the change: it %s", async (_, limits) => {
+  const first = Promise.withResolvers<BatchResult>();
+  const one = await world((call) => (call === 1 ? first.promise : DELIVERED), limits);
+  await append(one, "m0", "m1", "m2");
+  await one.advance(2_000);
+  const before = one.sent.length;
+  await one.fixture.change(one.id, { settings: { place: "b" } });
+  first.resolve(down);
+  await one.advance(15_000);
+  const later = one.sent.slice(before);
+  expect(later.map(({ place }) => place)).not.toContain("a");
+  expect(new Set(later.flatMap(idsIn))).toEqual(new Set(["m0", "m1", "m2"]));
 });
 
 it("is decided anew, under another name, if it cannot be sent with its settings any more", async () => {
@@ -291,8 +310,6 @@ it("waits for the one that is under way with the settings before", async () => {
     ["b", ["m1"]],
   ]);
 });
-
-const down: BatchResult = { kind: "retry", reason: "down" };
 
 it("keeps its content and name while it fails, over crashes, changes, deletions and a time when it is disabled", async () => {
   let isDown = true;

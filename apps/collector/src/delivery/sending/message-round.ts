@@ -43,7 +43,6 @@ export class MessageRound implements Round {
   readonly waiting: readonly UrlRetry[];
   readonly waitingUrls: readonly string[];
   readonly isOutdated: () => boolean;
-  readonly isOfDeleted: () => boolean;
   readonly settings: RangeSettings;
   readonly #work: Work;
   readonly #listener: RoundListener;
@@ -57,10 +56,9 @@ export class MessageRound implements Round {
     nowMs: number,
     policy: RetryPolicy,
     listener: RoundListener,
-    decided: Pick<MessageRound, "isOutdated" | "isOfDeleted" | "settings">,
+    decided: Pick<MessageRound, "isOutdated" | "settings">,
   ) {
     this.isOutdated = decided.isOutdated;
-    this.isOfDeleted = decided.isOfDeleted;
     this.settings = decided.settings;
     const { retry } = work;
     this.doneUrls = retry?.doneUrls ?? [];

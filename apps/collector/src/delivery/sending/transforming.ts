@@ -127,7 +127,7 @@ function roundOf(round: Round, transformation: string, index = 0): Round {
       return round.number;
     },
     ...(round.settings === undefined ? {} : { settings: round.settings }),
-    isOfDeleted: () => round.isOfDeleted?.() ?? false,
+    isOutdated: () => round.isOutdated?.() ?? false,
     ...(round.fix === undefined ? {} : { fix: (choose) => (round.fix as Fix)(choose) }),
     isAgain: round.isAgain,
     isLast: round.isLast,

@@ -204,9 +204,9 @@ export class Batches implements BatchControl {
     const other = waiting.findIndex(({ round }) => round.settings !== first?.round.settings);
     const limit = Math.min(end, this.#options.maxMessages, other < 0 ? waiting.length : other);
     const taken = waiting.splice(0, betweenMessages(waiting, limit));
-    // A transformation takes its time, so messages do not come in order. What is not fixed yet is decided anew after a deletion.
-    const [deleted, kept] = partition(taken, ({ round }) => round.isOfDeleted?.() === true);
-    for (const { end: postpone } of deleted) postpone(POSTPONED);
+    // What is not fixed yet is decided anew after a change. A transformation takes its time, so messages do not come in order.
+    const [outdated, kept] = partition(taken, ({ round }) => round.isOutdated?.() === true);
+    for (const { end: postpone } of outdated) postpone(POSTPONED);
     return kept.sort(inOrder);
   }
 }
