@@ -25,8 +25,16 @@ import { temporaryDirectories } from "../temporary-directory.js";
 
 // Not `vi.mock`: other files of this process have imported the log already.
 beforeAll(() => {
-  for (const name of ["openSync", "closeSync", "fsyncSync", "fdatasyncSync", "writevSync"] as const)
-    vi.spyOn(fs, name);
+  const names = [
+    "openSync",
+    "closeSync",
+    "fchmodSync",
+    "fsyncSync",
+    "fdatasyncSync",
+    "writeSync",
+    "writevSync",
+  ];
+  for (const name of names as (keyof typeof fs & `${string}Sync`)[]) vi.spyOn(fs, name as "writeSync");
   syncBuiltinESMExports();
 });
 afterAll(() => {
