@@ -25,7 +25,7 @@ import { temporaryDirectories } from "../temporary-directory.js";
 
 // Not `vi.mock`: other files of this process have imported the log already.
 beforeAll(() => {
-  const names = [
+  for (const name of [
     "openSync",
     "closeSync",
     "fchmodSync",
@@ -33,8 +33,8 @@ beforeAll(() => {
     "fdatasyncSync",
     "writeSync",
     "writevSync",
-  ];
-  for (const name of names as (keyof typeof fs & `${string}Sync`)[]) vi.spyOn(fs, name as "writeSync");
+  ] as const)
+    vi.spyOn(fs, name);
   syncBuiltinESMExports();
 });
 afterAll(() => {
